@@ -1,0 +1,1 @@
+"""Pure logic: values in, values out. No clock, no files, no processes, no Textual."""

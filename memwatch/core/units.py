@@ -1,0 +1,59 @@
+"""Sizes, counts and durations, as people write and read them."""
+
+import re
+from fractions import Fraction
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+TIB = 1024 * GIB
+
+_BINARY = {"": 1, "k": KIB, "m": MIB, "g": GIB, "t": TIB}
+_DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9, "t": 10**12}
+_SIZE = re.compile(r"([0-9]*\.?[0-9]+)\s*([kmgt]?)(i?b)?", re.IGNORECASE)
+_COUNT = re.compile(r"([0-9]*\.?[0-9]+)\s*([kmgbt]?)", re.IGNORECASE)
+
+
+def parse_size(text: str) -> int:
+    """Bytes: '512M', '2GiB', '1.5G', '4096'. Units are binary, as free and systemd read them."""
+    match = _SIZE.fullmatch(text.strip())
+    if not match:
+        raise ValueError(f"{text!r} is not a size; write it as 512M, 2GiB or 1.5G")
+    return int(Fraction(match[1]) * _BINARY[match[2].lower()])
+
+
+def parse_count(text: str) -> int:
+    """A number of things: '500M', '1.5G', '100_000'. Units are decimal, as people count tokens."""
+    match = _COUNT.fullmatch(text.strip().replace("_", ""))
+    if not match:
+        raise ValueError(f"{text!r} is not a count; write it as 500M, 1.5G or 100_000")
+    return int(Fraction(match[1]) * _DECIMAL[match[2].lower()])
+
+
+def format_size(size_bytes: float) -> str:
+    """'312 B', '4.0 KiB', '10.4 GiB'."""
+    for unit, factor in (("TiB", TIB), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.1f} {unit}"
+    return f"{size_bytes:.0f} B"
+
+
+def format_count(count: float) -> str:
+    """'950', '12.3 k', '1.07 G', '140 M'."""
+    for unit, factor in (("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if count >= factor:
+            value = count / factor
+            return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f} {unit}"
+    return f"{count:.0f}"
+
+
+def format_duration(seconds: float) -> str:
+    """'0.4 s', '38 s', '6 min 12 s', '3 h 05 min'."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

@@ -1,0 +1,179 @@
+"""Where a partial run stands, and the folder it lives in.
+
+    DIR/.memwatch-partial/checkpoint.json    written anew and renamed, after the data it speaks of is on disk
+    DIR/.memwatch-partial/*.part             the growing files (outputs.py)
+
+The folder DIR itself is locked while a run works in it.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memwatch.errors import MemwatchError
+from memwatch.tokenize.blocks import Position
+from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.outputs import OutputState, sync_folder
+from memwatch.tokenize.settings import Settings
+
+SCHEMA = 1
+PARTIAL = ".memwatch-partial"
+# A run that was just killed may take a moment to let go.
+LOCK_PATIENCE_S = 3.0
+
+
+@dataclass(slots=True)
+class Totals:
+    """What the run has seen so far. `marks` tie places in the input to places in the output, for `verify`."""
+
+    text_bytes: int = 0
+    file_bytes: int = 0
+    train_tokens: int = 0
+    val_tokens: int = 0
+    documents: int = 0
+    missing_texts: int = 0
+    replaced_bytes: int = 0
+    inexact_cuts: int = 0
+    records: int = 0  # in the current input only, to name a line
+    engines: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    peak_rss_bytes: int = 0
+    val_ranges: list[list[int]] = field(default_factory=list)
+    marks: list[dict[str, Any]] = field(default_factory=list)
+    mark_stride_bytes: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.train_tokens + self.val_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    settings: dict[str, Any]
+    inputs: list[dict[str, Any]]
+    position: Position
+    outputs: OutputState
+    totals: Totals
+    replaces: tuple[str, ...] = ()  # finished files of an earlier run, to be removed when this one has some
+    finished: bool = False
+
+    def to_json(self) -> str:
+        return json.dumps({"schema": SCHEMA, **asdict(self)})
+
+    @classmethod
+    def from_json(cls, text: str) -> "Checkpoint":
+        data = json.loads(text)
+        if data.pop("schema") != SCHEMA:
+            raise ValueError("written by another version of memwatch")
+        return cls(
+            settings=data["settings"],
+            inputs=data["inputs"],
+            position=Position(**data["position"]),
+            outputs=OutputState.from_json(data["outputs"]),
+            totals=Totals(**data["totals"]),
+            replaces=tuple(data["replaces"]),
+            finished=data["finished"],
+        )
+
+    def check_same_job(self, settings: Settings, inputs: list[Input]) -> None:
+        """Raise, naming the change, unless the command asks for what the partial run was making."""
+        changes = settings.changes_since(self.settings)
+        if len(inputs) != len(self.inputs):
+            changes.append(f"there were {len(self.inputs)} inputs and there are now {len(inputs)}")
+        else:
+            found = (now.change_since(then) for now, then in zip(inputs, self.inputs, strict=True))
+            changes += [change for change in found if change is not None]
+        if changes:
+            raise MemwatchError(
+                f"cannot resume the partial run: {'; '.join(changes[:3])}. "
+                "Give the same command to continue it, or --fresh to drop it and start over"
+            )
+
+
+def save(checkpoint: Checkpoint, partial: Path) -> None:
+    write_durably(partial / "checkpoint.json", checkpoint.to_json())
+
+
+def load(partial: Path) -> Checkpoint | None:
+    try:
+        return Checkpoint.from_json((partial / "checkpoint.json").read_text())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise MemwatchError(f"cannot read {partial / 'checkpoint.json'} ({error}); --fresh starts over") from error
+
+
+def write_durably(path: Path, text: str) -> None:
+    """Write a small file so that after a power cut it is there whole, or as it was before."""
+    temporary = path.with_name(path.name + ".new")
+    with open(temporary, "w", encoding="utf-8", opener=_open_nofollow) as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    sync_folder(path.parent)
+
+
+def _open_nofollow(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+
+
+def make_partial_folder(partial: Path) -> None:
+    partial.mkdir(mode=0o700, exist_ok=True)
+    if partial.is_symlink():
+        raise MemwatchError(f"{partial} is a symbolic link; remove it")
+    sync_folder(partial.parent)
+
+
+def drop_partial_folder(partial: Path) -> None:
+    if partial.is_dir():
+        # The checkpoint goes first: without it, the rest means nothing to anyone.
+        (partial / "checkpoint.json").unlink(missing_ok=True)
+        shutil.rmtree(partial)
+        sync_folder(partial.parent)
+
+
+def drop_partial_run(partial: Path) -> None:
+    """Remove a partial run, with the shards it has given their final names already."""
+    try:
+        checkpoint = load(partial)
+    except MemwatchError:
+        checkpoint = None
+    if checkpoint is not None:
+        for record in checkpoint.outputs.complete:
+            (partial.parent / record.name).unlink(missing_ok=True)
+    drop_partial_folder(partial)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[int]:
+    """Hold the folder for one run. The lock is the kernel's and goes with the process, however that ends."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _lock(fd, folder)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _lock(fd: int, folder: Path) -> None:
+    deadline = time.monotonic() + LOCK_PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError as error:
+            if time.monotonic() > deadline:
+                raise MemwatchError(
+                    f"another memwatch run is working in {folder}; wait for it, or choose another --out"
+                ) from error
+            time.sleep(0.05)
+        except OSError:
+            return  # A file system without locks, such as some network ones.

@@ -1,0 +1,188 @@
+"""Where a text may be cut so that its parts, tokenized alone, give the tokens of the whole.
+
+The pre-tokenizers have no look-behind, so a cut is safe when a pretoken always starts there and the left side does not
+depend on what follows. Which places those are differs between encodings; the rules below look at the character before
+the cut and the one after it, and at nothing else. So the set of cuts is a property of the text: it can be found from
+anywhere, and does not depend on block sizes, on workers, or on where a run was resumed.
+
+Where a whole cell of `CELL_BYTES` has no safe cut, the text is cut at the cell's end all the same. Such a cut is inexact:
+it may change a token, so it is counted; and it too depends on the text alone.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Protocol
+
+from memwatch.core.units import MIB
+from memwatch.tokenize.documents import Separator
+
+CELL_BYTES = 1 * MIB
+# An inexact cut moves on to the start of a character, up to 3 bytes into the next cell. Safe cuts so close to a cell's
+# start do not count for it; else the cell would look different to a reader that starts at the inexact cut.
+CELL_EDGE_BYTES = 4
+
+# How many spaces from the end the quick search tries before the thorough one.
+QUICK_TRIES = 64
+
+# Characters that are certainly letters, whatever the version of Unicode: kana, CJK ideographs, Hangul syllables.
+_IDEOGRAPH = (
+    rb"\xe3(?:\x81[\x81-\xbf]|\x82[\x80-\x96\xa1-\xbf]|\x83[\x80-\xba])"
+    rb"|\xe4[\xb8-\xbf][\x80-\xbf]|[\xe5-\xe8][\x80-\xbf]{2}|\xe9[\x80-\xbd][\x80-\xbf]"
+    rb"|\xea[\xb0-\xbf][\x80-\xbf]|[\xeb\xec][\x80-\xbf]{2}|\xed[\x80-\x9d][\x80-\xbf]"
+)
+# Punctuation, without the apostrophe that may begin a contraction: ASCII, 、。「」『』【】 and ！，：；？
+_PUNCTUATION = rb"[!-&(-/:-@\[-`{-~]|\xe3\x80[\x81\x82\x8c-\x91]|\xef\xbc[\x81\x8c\x9a\x9b\x9f]"
+# Complete characters that are certainly not white space.
+_NONSPACE = (
+    rb"[!-~]|[\xc3-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|\xe2\x80[\x90-\xa7]"
+    rb"|\xe3(?:\x80[\x81-\xbf]|[\x81-\xbf][\x80-\xbf])|[\xe4-\xec][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]"
+    rb"|\xef[\xbc\xbd][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}"
+)
+
+# A cut is the end of a match.
+_EVERYWHERE = (
+    rb"(?:" + _NONSPACE + rb")(?= )",
+    rb"(?:[A-Za-z0-9]|" + _IDEOGRAPH + rb")(?=" + _PUNCTUATION + rb")",
+    rb"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])",
+)
+_GPT2_ONLY = (
+    rb"(?:" + _NONSPACE + rb")(?=[\t-\r])",
+    rb"(?:" + _PUNCTUATION + rb")(?=[A-Za-z]|" + _IDEOGRAPH + rb")",
+)
+_LONGEST_BEFORE_BYTES = 4
+_LONGEST_AFTER_BYTES = 3
+
+# By the pre-tokenizer of the encoding, as vocabulary.py names it.
+SAFE = {
+    "gpt2": re.compile(b"|".join(_EVERYWHERE + _GPT2_ONLY)),
+    "cl100k": re.compile(b"|".join(_EVERYWHERE)),
+    "o200k": re.compile(b"|".join(_EVERYWHERE)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    at: int
+    inexact: bool = False
+
+
+class Cuts(Protocol):
+    """Finds cuts in a window of an input. Positions are relative to the window, which starts at a cut."""
+
+    def block_end(self, window: bytearray, origin: int, limit: int, at_end: bool) -> Cut | None:
+        """Where a block of at most `limit` bytes ends; None if the window must grow before one can tell.
+
+        `origin` is the window's offset in the input; `at_end` says that no more input follows it."""
+
+    def unit_end(self, window: bytearray, start: int) -> int | None:
+        """The first place at or after `start` where the split may change sides."""
+
+    def in_document(self, window: bytearray, at: int) -> bool:
+        """Whether a cut at `at` falls inside a document."""
+
+
+class TextCuts:
+    def __init__(self, pretokenizer: str, separator: Separator | None) -> None:
+        self._safe = SAFE[pretokenizer]
+        self._separator = separator
+
+    def block_end(self, window: bytearray, origin: int, limit: int, at_end: bool) -> Cut | None:
+        # An inexact cut may lie a few bytes past the cell's end, so unless the input ends here, keep those in view.
+        limit = min(limit, len(window) if at_end else len(window) - CELL_EDGE_BYTES)
+        at = self._first_inexact(window, origin, limit)
+        if at is not None:
+            return Cut(at, inexact=True)
+        if at_end and limit == len(window):
+            return Cut(limit)
+        if self._separator is not None:
+            boundary = self._separator.last_boundary(window, limit)
+            if boundary is not None:
+                return Cut(boundary)
+            # No separator ends here, but one may begin near the window's end: stay clear of it.
+            limit = min(limit, len(window) - self._separator.longest_bytes + 1)
+        at = self._last_space(window, limit) or self._last_safe(window, limit)
+        return None if at is None else Cut(at)
+
+    def unit_end(self, window: bytearray, start: int) -> int | None:
+        if self._separator is not None:
+            return self._separator.first_boundary(window, start)
+        return self._first_safe(window, start, len(window))
+
+    def in_document(self, window: bytearray, at: int) -> bool:
+        return self._separator is not None and self._separator.last_boundary(window, at) != at
+
+    def _first_inexact(self, window: bytearray, origin: int, limit: int) -> int | None:
+        cell_end = CELL_BYTES - origin % CELL_BYTES
+        while cell_end <= limit:
+            if not self._has_cut(window, cell_end - CELL_BYTES + CELL_EDGE_BYTES, cell_end):
+                return self._near(window, cell_end)
+            cell_end += CELL_BYTES
+        return None
+
+    def _has_cut(self, window: bytearray, start: int, end: int) -> bool:
+        if start <= 0:
+            return True  # The window starts inside the cell, and it starts at a cut.
+        if self._first_safe(window, start, end) is not None:
+            return True
+        boundary = None if self._separator is None else self._separator.first_boundary(window, start)
+        return boundary is not None and boundary < end
+
+    def _near(self, window: bytearray, at: int) -> int:
+        """Where to cut near `at` without tearing a character or a separator apart."""
+        if self._separator is not None:
+            boundary = self._separator.first_boundary(window, at + 1)
+            if boundary is not None and boundary - self._separator.longest_bytes < at:
+                return boundary
+        for _ in range(CELL_EDGE_BYTES - 1):
+            if at < len(window) and window[at] & 0xC0 == 0x80:
+                at += 1
+        return at
+
+    def _first_safe(self, window: bytearray, start: int, end: int) -> int | None:
+        begin = max(start - _LONGEST_BEFORE_BYTES, 0)
+        for match in self._safe.finditer(window, begin, min(end + _LONGEST_AFTER_BYTES, len(window))):
+            if match.end() >= max(start, 1):
+                return match.end() if match.end() < end else None
+        return None
+
+    def _last_space(self, window: bytearray, limit: int) -> int | None:
+        """The usual case, quickly: a space after an ASCII character, within the last few words."""
+        at = limit
+        for _ in range(QUICK_TRIES):
+            at = window.rfind(b" ", 1, at)
+            if at < 1:
+                return None
+            if 0x21 <= window[at - 1] <= 0x7E:
+                return at
+        return None
+
+    def _last_safe(self, window: bytearray, limit: int) -> int | None:
+        reach = 4096
+        while True:
+            start = max(limit - reach, 0)
+            found = None
+            for match in self._safe.finditer(window, start, min(limit + _LONGEST_AFTER_BYTES, len(window))):
+                if match.end() <= limit:
+                    found = match.end()
+            if found is not None or start == 0:
+                return found
+            reach *= 16
+
+
+class RecordCuts:
+    """One record a line: cut after line ends only, and never inside a record."""
+
+    def block_end(self, window: bytearray, origin: int, limit: int, at_end: bool) -> Cut | None:
+        if at_end and len(window) <= limit:
+            return Cut(len(window))
+        # A record longer than a block is a block of its own.
+        end = window.rfind(b"\n", 0, limit) + 1 or window.find(b"\n", limit) + 1
+        if end:
+            return Cut(end)
+        return Cut(len(window)) if at_end else None
+
+    def unit_end(self, window: bytearray, start: int) -> int | None:
+        return window.find(b"\n", max(start - 1, 0)) + 1 or None
+
+    def in_document(self, window: bytearray, at: int) -> bool:
+        return False

@@ -1,0 +1,174 @@
+"""The engines: valid UTF-8 in, tokens out, the same tokens from each.
+
+gigatoken is fast, tiktoken is the reference. Where the two are known to differ, or gigatoken fails its check at the
+start, tiktoken's answer counts.
+"""
+
+import importlib.metadata
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from memwatch.errors import MemwatchError
+from memwatch.tokenize.vocabulary import Encoding, reference
+
+if TYPE_CHECKING:
+    import tiktoken
+
+Tokens = npt.NDArray[np.uint32]
+
+# Letters, digits and marks that came with Unicode 17: gigatoken 0.10 knows them, tiktoken 0.14 does not. Found by
+# comparing every code point in ten contexts, for all three pre-tokenizers; test_engines.py does it again.
+NEW_IN_UNICODE_17 = (
+    (0x088F, 0x088F), (0x0C5C, 0x0C5C), (0x0CDC, 0x0CDC), (0x1ACF, 0x1ADD), (0x1AE0, 0x1AEB), (0xA7CE, 0xA7CF),
+    (0xA7D2, 0xA7D2), (0xA7D4, 0xA7D4), (0xA7F1, 0xA7F1), (0x10940, 0x10959), (0x10EC5, 0x10EC7), (0x10EFA, 0x10EFB),
+    (0x11B60, 0x11B67), (0x11DB0, 0x11DDB), (0x11DE0, 0x11DE9), (0x16EA0, 0x16EB8), (0x16EBB, 0x16ED3),
+    (0x16FF2, 0x16FF6), (0x187F8, 0x187FF), (0x18D09, 0x18D1E), (0x18D80, 0x18DF2), (0x1E6C0, 0x1E6DE),
+    (0x1E6E0, 0x1E6F5), (0x1E6FE, 0x1E6FF), (0x2B73A, 0x2B73F), (0x2CEA2, 0x2CEAD), (0x323B0, 0x33479),
+)  # fmt: skip
+
+
+def _patterns(ranges: tuple[tuple[int, int], ...]) -> list[re.Pattern[bytes]]:
+    """One pattern a leading byte: the regex engine finds a fixed first byte 15 times as fast as a choice of several."""
+    by_lead: dict[bytes, dict[bytes, set[int]]] = {}
+    for first, last in ranges:
+        for code_point in range(first, last + 1):
+            encoded = chr(code_point).encode()
+            by_lead.setdefault(encoded[:1], {}).setdefault(encoded[1:-1], set()).add(encoded[-1])
+    return [
+        re.compile(
+            re.escape(lead)
+            + b"(?:"
+            + b"|".join(re.escape(middle) + b"[" + re.escape(bytes(ends)) + b"]" for middle, ends in rest.items())
+            + b")"
+        )
+        for lead, rest in by_lead.items()
+    ]
+
+
+_NEW_LETTERS = _patterns(NEW_IN_UNICODE_17)
+
+# tiktoken's regex gives up on white space of some 500,000 characters that is followed by something else.
+LONG_RUN = 100_000
+_WHITE_SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_LONG_RUN = re.compile(f"[{_WHITE_SPACE}]{{{LONG_RUN},}}(?=[^{_WHITE_SPACE}])")
+
+# Says a little of everything: the engines must agree on it before one is used.
+CHECK_TEXT = (
+    "It's we'll THEY'RE don't 'S 'twas o'clock\n\n\n  indented\tby\ttabs   \r\nline\x0b\x0c\x85\u2028\u3000 end  "
+    "<|endoftext|> 3.14159 1234567 x1y22 __init__(self, *args) -> None: {'k': [0x1F, 1e-9]} http://a.b/c?d=e&f=%20 "
+    "naïve Straße Ελληνικά русский עברית العربية हिन्दी ไทย 日本語のテキスト。中文，没有空格！한국어 "
+    "👩‍👩‍👧‍👦🏳️‍🌈 e\u0301 \ufeff\u200b\u00ad ﬁ Ⅷ ½ ٣ \x00\x7f ~~~~----====____" + " " * 300 + "\n" * 300 + "a" * 300
+    + " 𠀀𡃁 𐍈 \U0001d54f \U000323b0's \u088f'd ends here "
+)  # fmt: skip
+
+
+class Engine(Protocol):
+    name: str
+    version: str
+
+    def encode(self, text: bytes) -> Tokens: ...
+
+    def renew(self) -> None:
+        """Give back the memory that caches have taken."""
+
+
+class Tiktoken:
+    name = "tiktoken"
+
+    def __init__(self, encoding: Encoding, ranks: Path) -> None:
+        self.version = importlib.metadata.version("tiktoken")
+        self._pretokenizer = encoding.pretokenizer
+        self._encoding: tiktoken.Encoding = reference(encoding, ranks)
+
+    def encode(self, text: bytes) -> Tokens:
+        parts = [self._encode_part(part) for part in _parts_it_can_take(text.decode(), self._pretokenizer)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def renew(self) -> None:
+        """tiktoken remembers nothing."""
+
+    def _encode_part(self, text: str) -> Tokens:
+        try:
+            return self._encoding.encode_to_numpy(text, disallowed_special=())
+        except (KeyboardInterrupt, SystemExit, MemoryError):
+            raise
+        except BaseException as error:  # A panic in its Rust code is no Exception.
+            raise MemwatchError(f"tiktoken cannot encode this text ({error}); --engine gigatoken may") from error
+
+
+def _parts_it_can_take(text: str, pretokenizer: str) -> list[str]:
+    """Cut long white space where a pretoken starts anyway: before its last character, and but for gpt2 after its last
+    line end, because there everything up to a line end is one pretoken."""
+    cuts: list[int] = []
+    for run in _LONG_RUN.finditer(text):
+        if pretokenizer != "gpt2":
+            line_end = max(text.rfind("\n", run.start(), run.end()), text.rfind("\r", run.start(), run.end()))
+            cuts += [line_end + 1] if line_end >= 0 else []
+        if not cuts or cuts[-1] < run.end() - 1:
+            cuts.append(run.end() - 1)
+    return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+
+class Gigatoken:
+    name = "gigatoken"
+
+    def __init__(self, encoding: Encoding, ranks: Path) -> None:
+        self.version = importlib.metadata.version("gigatoken")
+        self._encoding = encoding
+        self._ranks = ranks
+        self.renew()
+
+    def encode(self, text: bytes) -> Tokens:
+        if not text.isascii() and any(letters.search(text) for letters in _NEW_LETTERS):
+            return self._reference_engine().encode(text)
+        tokens: Tokens = self._tokenizer.encode(text)
+        return tokens
+
+    def renew(self) -> None:
+        """Its caches only grow; a new tokenizer starts with empty ones."""
+        from gigatoken import Tokenizer
+
+        self._reference: Tiktoken | None = None
+        # The old one must be gone before the new one is there, or both would count.
+        self._tokenizer: Tokenizer | None = None
+        self._tokenizer = Tokenizer.from_tiktoken(
+            self._ranks, pretokenizer=self._encoding.pretokenizer, special_tokens={}
+        )
+
+    def _reference_engine(self) -> Tiktoken:
+        if self._reference is None:
+            self._reference = Tiktoken(self._encoding, self._ranks)
+        return self._reference
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    engine: Engine
+    note: str | None = None
+
+
+def choose(wanted: str, encoding: Encoding, ranks: Path, check: bool) -> Chosen:
+    """The engine asked for; with `auto`, tiktoken where gigatoken is missing or fails the check."""
+    if wanted == "tiktoken":
+        return Chosen(Tiktoken(encoding, ranks))
+    try:
+        engine = Gigatoken(encoding, ranks)
+        if check:
+            _check(engine, Tiktoken(encoding, ranks))
+        return Chosen(engine)
+    except Exception as error:  # Whatever keeps it from working, tiktoken can do the job.
+        why = f"gigatoken cannot be used for {encoding.name} ({error or type(error).__name__})"
+        if wanted == "gigatoken":
+            raise MemwatchError(f"{why}; --engine tiktoken is slower and always right") from error
+        return Chosen(Tiktoken(encoding, ranks), note=f"{why}; using tiktoken, which is slower")
+
+
+def _check(engine: Engine, judge: Engine) -> None:
+    text = CHECK_TEXT.encode()
+    if not np.array_equal(engine.encode(text), judge.encode(text)):
+        raise MemwatchError(f"{engine.name} {engine.version} gives other tokens than tiktoken {judge.version}")

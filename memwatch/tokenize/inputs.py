@@ -1,0 +1,327 @@
+"""The inputs: which files, what is in them, and how to read each once, in order, in little memory.
+
+Text and jsonl are streams of bytes, plain or packed; parquet is read row group by row group (rows.py).
+"""
+
+import glob
+import hashlib
+import io
+import json
+import os
+import select
+import stat
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from memwatch.core.units import KIB, MIB
+from memwatch.errors import MemwatchError, UsageError
+from memwatch.tokenize.pagecache import ReadBehind
+
+Kind = Literal["text", "jsonl", "parquet"]
+Packing = Literal["gzip", "zstd"]
+
+STANDARD_INPUT = "-"
+SNIFF_BYTES = 64 * KIB
+FINGERPRINT_PIECES = 16
+FINGERPRINT_PIECE_BYTES = 4 * KIB
+PACKED_READ_BYTES = 1 * MIB
+# Text with more rubbish than this is taken for something else, a picture or a disk image.
+MOST_RUBBISH_FRACTION = 0.3
+LEAST_BYTES_TO_JUDGE = 512
+
+_MAGIC: dict[bytes, Packing] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_TEXT_SUFFIXES = {".txt", ".text", ".md", ".rst"}
+_JSONL_SUFFIXES = {".jsonl", ".ndjson"}
+_PACKING_SUFFIXES = {".gz", ".zst", ".gzip", ".zstd"}
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file to read, as it was when the run began. Standard input has no size, time or fingerprint."""
+
+    path: str
+    kind: Kind
+    packing: Packing | None
+    size_bytes: int | None
+    modified_ns: int | None
+    fingerprint: str | None
+
+    @property
+    def is_standard_input(self) -> bool:
+        return self.path == STANDARD_INPUT
+
+    @property
+    def name(self) -> str:
+        return "standard input" if self.is_standard_input else self.path
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def change_since(self, recorded: dict[str, Any]) -> str | None:
+        """How this input differs from what an earlier run read, in words."""
+        if self.path != recorded["path"]:
+            return f"the input {recorded['path']} is now {self.path}"
+        if self.size_bytes != recorded["size_bytes"]:
+            return f"{self.name} had {recorded['size_bytes']} bytes and now has {self.size_bytes}"
+        if self.fingerprint != recorded["fingerprint"]:
+            return f"{self.name} has other contents than it had"
+        if self.modified_ns != recorded["modified_ns"]:
+            return f"{self.name} was modified since"
+        if (self.kind, self.packing) != (recorded["kind"], recorded["packing"]):
+            return f"{self.name} was {recorded['kind']} and is now {self.kind}"
+        return None
+
+    def check_unchanged(self) -> None:
+        """Raise if the file is not what it was when the run began: the output would mix two versions of it."""
+        if self.is_standard_input:
+            return
+        try:
+            now = os.stat(self.path)
+        except OSError as error:
+            raise MemwatchError(f"{self.name} went away while it was read: {error.strerror}") from error
+        if (now.st_size, now.st_mtime_ns) != (self.size_bytes, self.modified_ns):
+            raise MemwatchError(
+                f"{self.name} changed while it was read; when it is complete, start over with --fresh"
+            )
+
+
+def find_inputs(names: Iterable[str], text_column: str, any_bytes: bool = False) -> list[Input]:
+    """Look at each input. `any_bytes` takes files that do not look like text."""
+    return [look_at(path, text_column, any_bytes) for path in expand(names)]
+
+
+def expand(names: Iterable[str]) -> list[str]:
+    """File names as they are, patterns in the order of their names."""
+    paths: list[str] = []
+    for name in names:
+        if name == STANDARD_INPUT or os.path.lexists(name) or not glob.has_magic(name):
+            paths.append(name)
+        elif matches := sorted(glob.glob(name, recursive=True)):
+            paths += matches
+        else:
+            raise MemwatchError(f"no file matches {name}")
+    if paths.count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input (-) can be read only once")
+    return paths
+
+
+def look_at(path: str, text_column: str, any_bytes: bool = False) -> Input:
+    if path == STANDARD_INPUT:
+        return _look_at_standard_input(text_column)
+    try:
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise MemwatchError(f"{path} is not a regular file; to read from a pipe, give - and redirect it")
+            head = file.read(SNIFF_BYTES)
+            packing = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+            fingerprint = _fingerprint(file, status.st_size)
+        if packing is not None:
+            with _unpacked(open_once(path), packing, path) as unpacked:
+                head = unpacked.read(SNIFF_BYTES)
+    except IsADirectoryError as error:
+        raise MemwatchError(f"{path} is a folder; name the files in it, for example {path.rstrip('/')}/*.txt") from error
+    except EOFError as error:
+        raise MemwatchError(_cut_short(path)) from error
+    except OSError as error:
+        raise MemwatchError(f"cannot read {path}: {error.strerror or error}") from error
+    kind = _kind(path, head, text_column)
+    if kind != "parquet" and not any_bytes:
+        _refuse_rubbish(path, head)
+    return Input(path, kind, packing, status.st_size, status.st_mtime_ns, fingerprint)
+
+
+def _kind(path: str, head: bytes, text_column: str) -> Kind:
+    """By content where that is certain, else by name."""
+    suffix = Path(path).suffix.lower()
+    if suffix in _PACKING_SUFFIXES:
+        suffix = Path(path).with_suffix("").suffix.lower()
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if suffix == ".parquet":
+        raise MemwatchError(f"{path} is named like a parquet file but is none")
+    if suffix in _JSONL_SUFFIXES:
+        return "jsonl"
+    return "jsonl" if suffix not in _TEXT_SUFFIXES and _is_record(head, text_column) else "text"
+
+
+def _is_record(head: bytes, text_column: str) -> bool:
+    line, newline, _ = head.partition(b"\n")
+    if not newline or not line.lstrip().startswith(b"{"):
+        return False
+    with suppress(ValueError):
+        record = json.loads(line)
+        return isinstance(record, dict) and isinstance(record.get(text_column), str)
+    return False
+
+
+def _refuse_rubbish(path: str, head: bytes) -> None:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise MemwatchError(f"{path} is UTF-16 text; convert it first: iconv -f UTF-16 -t UTF-8 {path} > utf8.txt")
+    if len(head) < LEAST_BYTES_TO_JUDGE:
+        return
+    text = head.decode("utf-8", "replace")
+    rubbish = text.count("\ufffd") + sum(text.count(chr(c)) for c in range(32) if c not in b"\t\n\v\f\r\x1b")
+    if rubbish > MOST_RUBBISH_FRACTION * len(text):
+        raise MemwatchError(
+            f"{path} does not look like text ({100 * rubbish / len(text):.0f} % of its beginning is not); "
+            f"to tokenize it all the same, say --errors replace"
+        )
+
+
+def _fingerprint(file: io.BufferedReader, size: int) -> str:
+    """A hash of pieces spread over the whole file: quick, and enough to tell two versions of a file apart."""
+    digest = hashlib.sha256(str(size).encode())
+    last_start = max(size - FINGERPRINT_PIECE_BYTES, 0)
+    for i in range(FINGERPRINT_PIECES):
+        digest.update(os.pread(file.fileno(), FINGERPRINT_PIECE_BYTES, last_start * i // (FINGERPRINT_PIECES - 1)))
+    return digest.hexdigest()
+
+
+class ReadOnce(io.FileIO):
+    """A file that is read from front to back and leaves the page cache as it found it."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "rb")
+        self._behind = ReadBehind(self.fileno())
+        self.position = 0
+        if hasattr(os, "posix_fadvise"):
+            with suppress(OSError):
+                os.posix_fadvise(self.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer) or 0
+        self.position += count
+        self._behind.read_up_to(self.position)
+        return count
+
+    def read(self, size: int | None = -1) -> bytes:
+        data = super().read(-1 if size is None else size) or b""
+        self.position += len(data)
+        self._behind.read_up_to(self.position)
+        return data
+
+    def skip_to(self, offset: int) -> None:
+        self.position = self.seek(offset)
+        self._behind = ReadBehind(self.fileno(), offset)
+
+
+def open_once(path: str) -> ReadOnce:
+    try:
+        return ReadOnce(path)
+    except OSError as error:
+        raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _unpacked(file: ReadOnce, packing: Packing, path: str) -> io.BufferedIOBase:
+    if packing == "gzip":
+        from isal import igzip
+
+        return igzip.IGzipFile(fileobj=io.BufferedReader(file, PACKED_READ_BYTES), mode="rb")  # type: ignore[no-any-return]
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+    except ImportError as error:
+        raise MemwatchError(f"{path} is packed with zstd; to read it: pip install 'memwatch[zstd]'") from error
+    return zstd.ZstdFile(io.BufferedReader(file, PACKED_READ_BYTES))  # type: ignore[no-any-return]
+
+
+def _cut_short(name: str) -> str:
+    return f"{name} ends in the middle of its packed data; is the download complete?"
+
+
+class Stream:
+    """The bytes of a text or jsonl input from an offset on. A packed file is unpacked again up to the offset."""
+
+    digest = None  # Files are recognised by their fingerprint instead.
+
+    def __init__(self, source: Input, offset: int = 0) -> None:
+        self._name = source.name
+        self._file = open_once(source.path)
+        self._reader: ReadOnce | io.BufferedIOBase = self._file
+        if source.packing is None:
+            self._file.skip_to(offset)
+        else:
+            self._reader = _unpacked(self._file, source.packing, source.path)
+            while offset:
+                offset -= len(self.read(min(offset, PACKED_READ_BYTES)) or _fail(_cut_short(self._name)))
+
+    @property
+    def file_position(self) -> int:
+        """How far the file itself has been read: what progress is measured by."""
+        return self._file.position
+
+    @property
+    def ready(self) -> bool:
+        return True
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes; nothing at the end."""
+        try:
+            return self._reader.read(size) or b""
+        except EOFError as error:
+            raise MemwatchError(_cut_short(self._name)) from error
+        except Exception as error:  # Each unpacker has exceptions of its own.
+            reason = getattr(error, "strerror", None) or error
+            raise MemwatchError(f"cannot read {self._name} any further: {reason}") from error
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class StandardInput:
+    """Standard input as a stream. It cannot be read twice, so a resumed run knows what came before by its hash."""
+
+    def __init__(self, offset: int = 0, digest: str | None = None) -> None:
+        self.file_position = 0
+        self.digest = hashlib.blake2b(digest_size=16)
+        while offset:
+            data = self.read(min(offset, PACKED_READ_BYTES)) or _fail(
+                "standard input is shorter than in the run to be resumed"
+            )
+            self.digest.update(data)
+            offset -= len(data)
+        if digest is not None and self.digest.hexdigest() != digest:
+            raise MemwatchError("standard input is not what the run to be resumed has read; start over with --fresh")
+
+    @property
+    def ready(self) -> bool:
+        return bool(_head_of_standard_input) or bool(select.select([0], [], [], 0)[0])
+
+    def read(self, size: int) -> bytes:
+        if _head_of_standard_input:
+            data = bytes(_head_of_standard_input[:size])
+            del _head_of_standard_input[:size]
+        else:
+            data = os.read(0, size)
+        self.file_position += len(data)
+        return data
+
+    def close(self) -> None:
+        """It was not opened here."""
+
+
+# What was read of standard input to see what it is, until it is read in earnest.
+_head_of_standard_input = bytearray()
+
+
+def _look_at_standard_input(text_column: str) -> Input:
+    while len(_head_of_standard_input) < SNIFF_BYTES and b"\n" not in _head_of_standard_input:
+        data = os.read(0, SNIFF_BYTES)
+        if not data:
+            break
+        _head_of_standard_input.extend(data)
+    head = bytes(_head_of_standard_input)
+    if head.startswith((*_MAGIC, b"PAR1")):
+        raise MemwatchError("standard input is packed; unpack it first (zcat, zstd -dc), or name the file")
+    return Input(STANDARD_INPUT, "jsonl" if _is_record(head, text_column) else "text", None, None, None, None)
+
+
+def _fail(message: str) -> bytes:
+    raise MemwatchError(message)

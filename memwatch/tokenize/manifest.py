@@ -1,0 +1,65 @@
+"""manifest.json: what a finished run made from what."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from memwatch import __version__
+from memwatch.errors import MemwatchError
+from memwatch.tokenize.checkpoint import Checkpoint, write_durably
+from memwatch.tokenize.outputs import sync_folder
+from memwatch.tokenize.vocabulary import Encoding
+
+SCHEMA = 1
+NAME = "manifest.json"
+
+
+def manifest_of(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Any]:
+    totals = checkpoint.totals
+    return {
+        "schema": SCHEMA,
+        "memwatch": __version__,
+        "inputs": checkpoint.inputs,
+        "settings": checkpoint.settings,
+        "encoding": encoding.name,
+        "vocabulary_sha256": encoding.ranks_sha256,
+        "dtype": encoding.dtype,
+        "engine": ", ".join(totals.engines),
+        "tokens": {"train": totals.train_tokens, "val": totals.val_tokens},
+        "files": [
+            {key: value for key, value in record.as_json().items() if key != "part"}
+            for record in checkpoint.outputs.complete
+        ],
+        "sharded": checkpoint.outputs.sharded,
+        "val_ranges": [
+            {"input": source, "start": start, "end": end} for source, start, end in totals.val_ranges
+        ],
+        "text_bytes": totals.text_bytes,
+        "documents": totals.documents,
+        "missing_texts": totals.missing_texts,
+        "replaced_bytes": totals.replaced_bytes,
+        "inexact_cuts": totals.inexact_cuts,
+        "seconds": round(totals.seconds, 3),
+        "peak_rss_bytes": totals.peak_rss_bytes,
+        "marks": totals.marks,
+    }
+
+
+def save(manifest: dict[str, Any], partial: Path, folder: Path) -> None:
+    write_durably(partial / NAME, json.dumps(manifest, indent=1) + "\n")
+    os.replace(partial / NAME, folder / NAME)
+    sync_folder(folder)
+
+
+def load(folder: Path) -> dict[str, Any]:
+    path = folder / NAME
+    try:
+        manifest = json.loads(path.read_text())
+    except FileNotFoundError as error:
+        raise MemwatchError(f"{folder} has no {NAME}: no finished run is there") from error
+    except (OSError, ValueError) as error:
+        raise MemwatchError(f"cannot read {path}: {error}") from error
+    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
+        raise MemwatchError(f"{path} is not a manifest that this version of memwatch can read")
+    return manifest

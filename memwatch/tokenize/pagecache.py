@@ -1,0 +1,62 @@
+"""Keep what is read once and written once out of the page cache.
+
+A 300 GB input must not push the desktop's pages out, and dirty pages must not pile up until an fsync stalls everything.
+Advice only: where the system has no such calls, or a file system refuses them, nothing is lost but tidiness.
+"""
+
+import ctypes
+import os
+from contextlib import suppress
+
+from memwatch.core.units import MIB
+
+STEP_BYTES = 8 * MIB
+
+_WAIT_BEFORE, _WRITE, _WAIT_AFTER = 1, 2, 4
+
+try:
+    _sync_file_range = ctypes.CDLL(None, use_errno=True).sync_file_range
+    _sync_file_range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
+except (AttributeError, OSError):  # Not Linux.
+    _sync_file_range = None
+
+
+def forget(fd: int, start: int = 0, length: int = 0) -> None:
+    """Drop clean pages of a file; a length of 0 means to its end."""
+    if hasattr(os, "posix_fadvise"):
+        with suppress(OSError):
+            os.posix_fadvise(fd, start, length, os.POSIX_FADV_DONTNEED)
+
+
+class WriteBehind:
+    """Follows a writer: starts writing out each step as it is complete, and drops the step before it."""
+
+    def __init__(self, fd: int, start: int) -> None:
+        self._fd = fd
+        self._started = self._dropped = start
+
+    def wrote_up_to(self, end: int) -> None:
+        while end - self._started >= STEP_BYTES:
+            self._sync(self._started, STEP_BYTES, _WRITE)
+            self._started += STEP_BYTES
+            if self._started - self._dropped > STEP_BYTES:
+                self._sync(self._dropped, STEP_BYTES, _WAIT_BEFORE | _WRITE | _WAIT_AFTER)
+                forget(self._fd, self._dropped, STEP_BYTES)
+                self._dropped += STEP_BYTES
+
+    def _sync(self, start: int, length: int, flags: int) -> None:
+        if _sync_file_range is not None:
+            _sync_file_range(self._fd, start, length, flags)
+
+
+class ReadBehind:
+    """Follows a reader and drops each step it has passed."""
+
+    def __init__(self, fd: int, start: int = 0) -> None:
+        self._fd = fd
+        self._dropped = start
+
+    def read_up_to(self, end: int) -> None:
+        if end - self._dropped >= STEP_BYTES:
+            forget(self._fd, self._dropped, end - self._dropped)
+            self._dropped = end

@@ -1,0 +1,45 @@
+"""How many workers, and how much memory each may take, so that the whole job stays under its limit."""
+
+from dataclasses import dataclass
+
+from memwatch.core.units import MIB, format_size
+from memwatch.errors import UsageError
+from memwatch.tokenize.settings import DEFAULT_MAX_MEMORY_BYTES
+
+# Measured, with room to spare: the coordinator (24 MiB), what pyarrow adds to it (90 MiB and its buffers), and a worker
+# with a new tokenizer and one block under way (50 MiB; 85 MiB for a vocabulary of 100,000).
+COORDINATOR_BYTES = 40 * MIB
+PARQUET_BYTES = 160 * MIB
+WORKER_FLOOR_BYTES = {2: 96 * MIB, 4: 160 * MIB}
+SLOTS_A_WORKER = 2
+SLOT_BYTES = 4 * MIB
+# How much one more block may add before a worker looks at its memory again: 13 bytes for a byte of random words.
+WORST_GROWTH_BYTES = 24 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    workers: int
+    worker_budget_bytes: int
+    floor_budget_bytes: int
+
+
+def plan(max_memory_bytes: int | None, workers: int | None, cores: int, token_bytes: int, reads_parquet: bool) -> Plan:
+    limit = max_memory_bytes or DEFAULT_MAX_MEMORY_BYTES
+    floor = WORKER_FLOOR_BYTES[token_bytes]
+    for_workers = limit - COORDINATOR_BYTES - (PARQUET_BYTES if reads_parquet else 0)
+    a_worker = floor + SLOTS_A_WORKER * SLOT_BYTES
+    fitting = for_workers // a_worker
+    if fitting < (workers or 1):
+        needed = limit - for_workers + (workers or 1) * a_worker
+        raise UsageError(
+            f"{_workers(workers or 1)} cannot stay under --max-memory {format_size(limit)}; "
+            f"give {format_size(needed)} or more"
+        )
+    count = workers or min(cores, fitting)
+    budget = for_workers // count - SLOTS_A_WORKER * SLOT_BYTES - WORST_GROWTH_BYTES
+    return Plan(count, budget, floor - WORST_GROWTH_BYTES)
+
+
+def _workers(count: int) -> str:
+    return "a worker" if count == 1 else f"{count} workers"

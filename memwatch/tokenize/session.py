@@ -1,0 +1,228 @@
+"""One run from beginning to end: look at the inputs and the folder, start or resume, work, publish.
+
+    nothing there        start
+    a partial run        resume it, if it is the same job; --fresh drops it
+    a finished run       refuse; --force replaces it once there is something to replace it with
+"""
+
+import errno
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from memwatch.core.units import format_size
+from memwatch.errors import MemwatchError, OutOfSpace, UsageError
+from memwatch.job import Channel
+from memwatch.tokenize import checkpoint as checkpoints
+from memwatch.tokenize import manifest as manifests
+from memwatch.tokenize.blocks import BlockReader, Position
+from memwatch.tokenize.checkpoint import PARTIAL, Checkpoint, Totals
+from memwatch.tokenize.crew import Crew
+from memwatch.tokenize.formats import Names
+from memwatch.tokenize.inputs import Input, find_inputs
+from memwatch.tokenize.outputs import FileRecord, Outputs, OutputState, publish
+from memwatch.tokenize.pipeline import Limits, Pipeline
+from memwatch.tokenize.plan import plan
+from memwatch.tokenize.progress import Meter
+from memwatch.tokenize.settings import Request
+from memwatch.tokenize.signals import Signals
+from memwatch.tokenize.sizing import expected_tokens
+from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    folder: Path
+    files: tuple[FileRecord, ...]
+    totals: Totals
+
+
+class Session:
+    def __init__(self, request: Request, channel: Channel | None, signals: Signals) -> None:
+        self._request = request
+        self._channel = channel
+        self._signals = signals
+        self._settings = request.settings
+        self._encoding: Encoding = encoding_named(request.settings.encoding)
+        self._inputs: list[Input] = []
+        self._folder = Path()
+        self._replaces: tuple[str, ...] = ()
+
+    @property
+    def _partial(self) -> Path:
+        return self._folder / PARTIAL
+
+    @property
+    def _names(self) -> Names:
+        first = self._inputs[0]
+        stem = "stdin" if first.is_standard_input else Path(first.path).name.split(".")[0] or "tokens"
+        return Names(self._settings.format, stem)
+
+    def run(self) -> Result:
+        self._look_at_inputs()
+        self._folder = self._output_folder()
+        try:
+            with checkpoints.locked(self._folder) as lock:
+                return self._run_locked(lock)
+        except OSError as error:
+            if error.errno in NO_SPACE:
+                raise OutOfSpace(
+                    f"no space is left for {self._folder} ({error.strerror}); everything up to the last checkpoint is "
+                    "kept: make room and give the same command to continue"
+                ) from error
+            raise MemwatchError(f"cannot write in {self._folder}: {error.strerror or error}") from error
+
+    def _look_at_inputs(self) -> None:
+        settings = self._settings
+        self._inputs = find_inputs(self._request.inputs, settings.text_column, self._request.any_bytes)
+        if all(source.size_bytes == 0 for source in self._inputs):
+            names = ", ".join(source.name for source in self._inputs)
+            raise MemwatchError(f"{names} is empty: there is nothing to tokenize")
+
+    def _output_folder(self) -> Path:
+        first = self._inputs[0]
+        folder = self._request.out or (Path.cwd() if first.is_standard_input else Path(first.path).parent)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError as error:
+            raise UsageError(f"--out {folder} is a file, not a folder") from error
+        except OSError as error:
+            raise MemwatchError(f"cannot make the folder {folder}: {error.strerror}") from error
+        return folder
+
+    def _run_locked(self, lock: int) -> Result:
+        checkpoint = self._resumed() or self._started()
+        if not checkpoint.finished:
+            checkpoint = self._worked(checkpoint, lock)
+        self._publish(checkpoint.outputs)
+        manifests.save(manifests.manifest_of(checkpoint, self._encoding), self._partial, self._folder)
+        checkpoints.drop_partial_folder(self._partial)
+        return Result(self._folder, checkpoint.outputs.complete, checkpoint.totals)
+
+    def _resumed(self) -> Checkpoint | None:
+        if self._request.fresh:
+            checkpoints.drop_partial_run(self._partial)
+        checkpoint = checkpoints.load(self._partial)
+        if checkpoint is None:
+            # Without a checkpoint, what lies there was never promised to anyone.
+            checkpoints.drop_partial_folder(self._partial)
+            return None
+        checkpoint.check_same_job(self._settings, self._inputs)
+        self._replaces = checkpoint.replaces
+        self._publish(checkpoint.outputs)
+        return checkpoint
+
+    def _started(self) -> Checkpoint:
+        existing = self._finished_files()
+        if existing and not self._request.force:
+            raise MemwatchError(
+                f"{self._folder} already holds finished output ({', '.join(existing[:3])}); "
+                "--force replaces it, or choose another --out"
+            )
+        self._replaces = tuple(existing)
+        checkpoints.make_partial_folder(self._partial)
+        checkpoint = self._checkpoint(Position(), OutputState(self._settings.mode == "shard"), Totals())
+        checkpoints.save(checkpoint, self._partial)
+        return checkpoint
+
+    def _finished_files(self) -> list[str]:
+        patterns = (*self._names.patterns(), manifests.NAME)
+        return sorted({path.name for pattern in patterns for path in self._folder.glob(pattern)})
+
+    def _checkpoint(
+        self, position: Position, outputs: OutputState, totals: Totals, finished: bool = False
+    ) -> Checkpoint:
+        inputs = [source.as_json() for source in self._inputs]
+        return Checkpoint(self._settings.as_json(), inputs, position, outputs, totals, self._replaces, finished)
+
+    def _worked(self, checkpoint: Checkpoint, lock: int) -> Checkpoint:
+        crew = self._crew(lock)
+        totals = checkpoint.totals
+        outputs = Outputs(self._partial, self._settings, self._encoding, self._names, checkpoint.outputs)
+        reader = BlockReader(self._inputs, self._settings, self._encoding, checkpoint.position)
+
+        def save(position: Position, totals: Totals) -> None:
+            outputs.sync()
+            checkpoints.save(self._checkpoint(position, outputs.state, totals), self._partial)
+            self._publish(outputs.state)
+
+        try:
+            expected = expected_tokens(self._inputs, self._settings, self._encoding, crew.count_tokens)
+            self._check_space(expected, totals)
+            meter = Meter(_total_bytes(self._inputs), self._encoding.token_bytes, expected)
+            limits = Limits(self._request.resources.block_bytes, self._held_limit())
+            Pipeline(
+                self._inputs, reader, crew, outputs, totals, limits, self._signals, self._channel, meter, save
+            ).run()
+            self._check_inputs_again(totals)
+            if crew.engine is not None and crew.engine not in totals.engines:
+                totals.engines.append(crew.engine)
+            outputs.finish()
+            finished = self._checkpoint(reader.position, outputs.state, totals, finished=True)
+            checkpoints.save(finished, self._partial)
+            return finished
+        finally:
+            reader.close()
+            outputs.close()
+            crew.end()
+
+    def _crew(self, lock: int) -> Crew:
+        resources = self._request.resources
+        held = self._held_limit()
+        workers = plan(
+            held or resources.max_memory_bytes,
+            resources.workers,
+            _cores(),
+            self._encoding.token_bytes,
+            reads_parquet=any(source.kind == "parquet" for source in self._inputs),
+        )
+        not_for_workers = [lock] + ([] if self._channel is None else [self._channel.fileno()])
+        return Crew(workers, self._settings, resources, self._encoding, rank_file(self._encoding), not_for_workers)
+
+    def _held_limit(self) -> int | None:
+        """In memory mode under a limit, half of it is for the tokens and half for the workers."""
+        limit = self._request.resources.max_memory_bytes
+        return limit // 2 if limit is not None and self._settings.mode == "memory" else None
+
+    def _check_space(self, expected: int | None, totals: Totals) -> None:
+        if expected is None:
+            return
+        needed = max(expected - totals.tokens, 0) * self._encoding.token_bytes
+        status = os.statvfs(self._folder)
+        free = status.f_bavail * status.f_frsize
+        if needed > free:
+            self._drop_if_nothing_made(totals)
+            raise OutOfSpace(
+                f"the output needs about {format_size(needed)} and {self._folder} has {format_size(free)} free; "
+                "make room, or choose another --out"
+            )
+
+    def _check_inputs_again(self, totals: Totals) -> None:
+        for source in self._inputs:
+            source.check_unchanged()
+        if totals.text_bytes == 0:
+            self._drop_if_nothing_made(totals)
+            names = ", ".join(source.name for source in self._inputs)
+            raise MemwatchError(f"{names} is empty: there is nothing to tokenize")
+
+    def _drop_if_nothing_made(self, totals: Totals) -> None:
+        if totals.tokens == 0:
+            checkpoints.drop_partial_folder(self._partial)
+
+    def _publish(self, outputs: OutputState) -> None:
+        names = {record.name for record in outputs.complete}
+        if names:
+            for name in set(self._replaces) - names:
+                (self._folder / name).unlink(missing_ok=True)
+            publish(outputs.complete, self._partial, self._folder)
+
+
+def _total_bytes(inputs: list[Input]) -> int | None:
+    sizes = [source.size_bytes for source in inputs]
+    return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,73 @@
+"""What a tokenizer run was asked to do.
+
+`Settings` decide what the output is: a partial run is resumed only under the same ones. `Resources` decide only how
+fast and in how much memory it is made, and may change from one attempt to the next.
+"""
+
+from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from memwatch.core.units import KIB, MIB
+
+Split = Literal["train", "val"]
+Mode = Literal["stream", "shard", "memory"]
+Format = Literal["bin", "llmc", "npy"]
+Errors = Literal["replace", "ignore", "strict"]
+
+DEFAULT_SHARD_TOKENS = {"bin": 500_000_000, "llmc": 100_000_000, "npy": 100_000_000}
+# llm.c and build-nanogpt read shards; nanoGPT reads one file.
+DEFAULT_MODE: dict[str, Mode] = {"bin": "stream", "llmc": "shard", "npy": "shard"}
+
+DEFAULT_MAX_MEMORY_BYTES = 512 * MIB
+DEFAULT_BLOCK_BYTES = 1 * MIB
+FLOOR_BLOCK_BYTES = 256 * KIB
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    encoding: str = "gpt2"
+    format: Format = "bin"
+    mode: Mode = "stream"
+    shard_tokens: int = DEFAULT_SHARD_TOKENS["bin"]
+    val_ratio: str = "0.0005"
+    documents: str = "auto"
+    errors: Errors = "replace"
+    text_column: str = "text"
+
+    @property
+    def val_fraction(self) -> Fraction:
+        return Fraction(self.val_ratio)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def changes_since(self, recorded: dict[str, Any]) -> list[str]:
+        """What differs from the settings of an earlier run, in the words of the command line."""
+        return [
+            f"--{field.name.replace('_', '-')} was {recorded.get(field.name)!r} and is now {getattr(self, field.name)!r}"
+            for field in fields(self)
+            if recorded.get(field.name) != getattr(self, field.name)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    engine: Literal["auto", "gigatoken", "tiktoken"] = "auto"
+    workers: int | None = None
+    max_memory_bytes: int | None = None
+    block_bytes: int = DEFAULT_BLOCK_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One command line: what to make, from what, where, and with which means."""
+
+    inputs: tuple[str, ...]
+    out: Path | None
+    settings: Settings
+    resources: Resources
+    any_bytes: bool = False  # take input that does not look like text
+    fresh: bool = False
+    force: bool = False

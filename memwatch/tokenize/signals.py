@@ -1,0 +1,42 @@
+"""Signals, turned into something a loop can wait for."""
+
+import signal
+import socket
+from types import FrameType
+
+from memwatch.errors import Interrupted
+
+ASK_TO_STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ASK_FOR_SHARDS = signal.SIGUSR1
+
+
+class Signals:
+    """While `patient`, a signal is noted and wakes whoever waits for `wakeup`; before that, it ends what is going on."""
+
+    def __init__(self) -> None:
+        self.patient = False
+        self.stop: int | None = None
+        self.shard = False
+        self.wakeup, self._ring = socket.socketpair()
+        self.wakeup.setblocking(False)
+        self._ring.setblocking(False)
+        signal.set_wakeup_fd(self._ring.fileno(), warn_on_full_buffer=False)
+        for number in (*ASK_TO_STOP, ASK_FOR_SHARDS):
+            # Whoever started us may have wanted a signal to be ignored, as nohup does.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._note)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if number == ASK_FOR_SHARDS:
+            self.shard = True
+            return
+        self.stop = number
+        if not self.patient:
+            raise Interrupted("interrupted before it began", number)
+
+    def drain(self) -> None:
+        try:
+            while self.wakeup.recv(4096):
+                pass
+        except BlockingIOError:
+            pass

@@ -1,0 +1,66 @@
+"""How many tokens the inputs hold, judged by a few small pieces of each.
+
+Good enough to see whether the output fits on the disk, and to show a projection from the first second on.
+"""
+
+import os
+from collections.abc import Callable
+
+from memwatch.core.units import KIB
+from memwatch.tokenize.blocks import Block, BlockReader, Layout, Position
+from memwatch.tokenize.cuts import Cuts, RecordCuts, TextCuts
+from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.settings import Settings
+from memwatch.tokenize.vocabulary import Encoding
+
+PIECES = 16
+PIECE_BYTES = 32 * KIB
+# How much text a packed byte stands for at the least. Too low is on the safe side: nobody is turned away for nothing.
+LEAST_UNPACKING = 2
+
+
+def expected_tokens(
+    inputs: list[Input], settings: Settings, encoding: Encoding, count_tokens: Callable[[list[Block]], int]
+) -> int | None:
+    """Tokens in all inputs, or None if one of them is standard input."""
+    total = 0.0
+    for source in inputs:
+        if source.size_bytes is None:
+            return None
+        blocks = pieces(source, settings, encoding)
+        sampled = sum(len(block.data) for block in blocks)
+        if sampled:
+            text_bytes = source.size_bytes * (1 if _is_plain(source) else LEAST_UNPACKING)
+            total += text_bytes * count_tokens(blocks) / sampled
+    return round(total)
+
+
+def _is_plain(source: Input) -> bool:
+    return source.packing is None and source.kind != "parquet"
+
+
+def pieces(source: Input, settings: Settings, encoding: Encoding) -> list[Block]:
+    if _is_plain(source):
+        cuts: Cuts = RecordCuts() if source.kind == "jsonl" else TextCuts(encoding.pretokenizer, separator=None)
+        return _spread_pieces(source, cuts)
+    reader = BlockReader([source], settings, encoding, Position())
+    try:
+        block = reader.next(PIECES * PIECE_BYTES)
+    finally:
+        reader.close()
+    return [] if block is None else [block]
+
+
+def _spread_pieces(source: Input, cuts: Cuts) -> list[Block]:
+    assert source.size_bytes is not None
+    found: list[Block] = []
+    with open(source.path, "rb") as file:
+        for i in range(PIECES):
+            offset = source.size_bytes * i // PIECES
+            window = bytearray(os.pread(file.fileno(), PIECE_BYTES, offset))
+            start = 0 if offset == 0 else cuts.unit_end(window, 1) or 0
+            cut = cuts.block_end(window, 0, len(window), at_end=offset + len(window) >= source.size_bytes)
+            if cut is not None and cut.at > start:
+                at = Position(offset=offset + start)
+                found.append(Block(bytes(window[start : cut.at]), Layout(source.kind), "train", False, at, at, 0))
+    return found

@@ -1,0 +1,134 @@
+"""The encodings, and their vocabularies.
+
+A vocabulary is a rank file in tiktoken's format, checked against the SHA-256 that tiktoken itself demands, and kept in
+the user's cache folder. Where it is not there yet, a process of its own finds it (fetch.py), so that the memory this
+takes is given back.
+"""
+
+import base64
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memwatch.errors import MemwatchError, UsageError
+
+if TYPE_CHECKING:
+    import tiktoken
+
+FETCH_TIMEOUT_S = 90
+
+_R50K = "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
+_P50K = "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"
+_CL100K = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
+_O200K = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    name: str
+    pretokenizer: str
+    end_of_text: int
+    vocabulary_size: int
+    ranks_sha256: str
+
+    @property
+    def token_bytes(self) -> int:
+        return 2 if self.vocabulary_size <= 1 << 16 else 4
+
+    @property
+    def dtype(self) -> str:
+        return "uint16" if self.token_bytes == 2 else "uint32"
+
+
+ENCODINGS = {
+    encoding.name: encoding
+    for encoding in (
+        Encoding("gpt2", "gpt2", 50256, 50257, _R50K),
+        Encoding("r50k_base", "gpt2", 50256, 50257, _R50K),
+        Encoding("p50k_base", "gpt2", 50256, 50281, _P50K),
+        Encoding("p50k_edit", "gpt2", 50256, 50284, _P50K),
+        Encoding("cl100k_base", "cl100k", 100257, 100277, _CL100K),
+        Encoding("o200k_base", "o200k", 199999, 200019, _O200K),
+        Encoding("o200k_harmony", "o200k", 199999, 201088, _O200K),
+    )
+}
+
+
+def encoding_named(name: str) -> Encoding:
+    if name not in ENCODINGS:
+        raise UsageError(f"there is no encoding {name!r}; choose one of {', '.join(ENCODINGS)}")
+    return ENCODINGS[name]
+
+
+def rank_file(encoding: Encoding) -> Path:
+    """The encoding's verified rank file, made on first use."""
+    path = _cache_folder() / f"{encoding.ranks_sha256[:16]}.tiktoken"
+    try:
+        if is_genuine(path.read_bytes(), encoding):
+            return path
+    except OSError:
+        pass  # Not there yet, or not readable: fetched anew.
+    ranks = _fetched(encoding)
+    try:
+        return _stored(ranks, path)
+    except OSError as error:
+        raise MemwatchError(f"cannot keep the vocabulary in {path.parent}: {error.strerror}") from error
+
+
+def is_genuine(ranks: bytes, encoding: Encoding) -> bool:
+    return hashlib.sha256(ranks).hexdigest() == encoding.ranks_sha256
+
+
+def reference(encoding: Encoding, ranks: Path) -> "tiktoken.Encoding":
+    """tiktoken's own encoder, with tiktoken's own pattern, from the rank file."""
+    import tiktoken
+    from tiktoken_ext import openai_public
+
+    loaders = ("load_tiktoken_bpe", "data_gym_to_mergeable_bpe_ranks")
+    originals = {name: getattr(openai_public, name) for name in loaders}
+    loaded = _parse(ranks.read_bytes())
+    try:
+        for name in loaders:
+            setattr(openai_public, name, lambda *_, **__: loaded)
+        definition: dict[str, Any] = openai_public.ENCODING_CONSTRUCTORS[encoding.name]()
+    finally:
+        for name, original in originals.items():
+            setattr(openai_public, name, original)
+    return tiktoken.Encoding(**definition)
+
+
+def _cache_folder() -> Path:
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "memwatch"
+
+
+def _fetched(encoding: Encoding) -> bytes:
+    command = [sys.executable, "-m", "memwatch.tokenize.fetch", encoding.name]
+    try:
+        ranks = subprocess.run(command, capture_output=True, timeout=FETCH_TIMEOUT_S, check=True).stdout
+    except (subprocess.SubprocessError, OSError):
+        ranks = b""
+    if not is_genuine(ranks, encoding):
+        advice = ", or: pip install 'memwatch[offline]'" if encoding.ranks_sha256 == _R50K else ""
+        raise MemwatchError(
+            f"the vocabulary of {encoding.name} is not on this machine and could not be downloaded; "
+            f"run once with internet access{advice}"
+        )
+    return ranks
+
+
+def _stored(ranks: bytes, path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(ranks)
+    os.replace(file.name, path)
+    return path
+
+
+def _parse(ranks: bytes) -> dict[bytes, int]:
+    return {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in ranks.splitlines())}
