@@ -59,7 +59,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    data: bytes
+    data: bytes | memoryview
     layout: Layout
     split: Split
     inexact: bool
@@ -146,7 +146,7 @@ class _StreamBlocks:
         self._stream = stream
         self._source = source
         self._cuts = cuts
-        self._window = bytearray()
+        self._window = b""
 
     def next(self, at: Position, limit: int, splitter: Splitter) -> Block | None:
         while self._filled(limit + CELL_EDGE_BYTES) and self._window:
@@ -181,8 +181,8 @@ class _StreamBlocks:
             splitter.change_sides(at.total_bytes + unit_end)
         is_last = self.ended and cut.at == len(self._window)
         in_document = not is_last and self._cuts.in_document(self._window, cut.at)
-        data = bytes(memoryview(self._window)[: cut.at])
-        del self._window[: cut.at]
+        data = memoryview(self._window)[: cut.at]
+        self._window = self._window[cut.at :]
         if self._stream.digest is not None:
             self._stream.digest.update(data)
         after = replace(
@@ -263,9 +263,10 @@ class _RowBlocks:
 
     def _part_of_row(self, at: Position, limit: int, splitter: Splitter) -> Block:
         row = self._next_row
-        assert row is not None and row.text is not None
+        assert row is not None
+        assert row.text is not None
         side: Split = "val" if splitter.in_val else "train"
-        window = bytearray(row.text[at.row_offset : at.row_offset + limit + MOST_BLOCK_BYTES])
+        window = row.text[at.row_offset : at.row_offset + limit + MOST_BLOCK_BYTES]
         at_end = at.row_offset + len(window) == len(row.text)
         cut = self._cuts.block_end(window, at.row_offset, limit, at_end)
         while cut is None:
@@ -282,4 +283,4 @@ class _RowBlocks:
             after = replace(after, row=row.index, row_offset=at.row_offset + cut.at)
         after = replace(after, val_bytes=splitter.val_bytes, unit_start=splitter.unit_start)
         layout = Layout("parquet", at.row_offset > 0, not is_last, row_ends=(cut.at,))
-        return Block(bytes(window[: cut.at]), layout, side, cut.inexact, at, after, self._rows.file_position)
+        return Block(window[: cut.at], layout, side, cut.inexact, at, after, self._rows.file_position)

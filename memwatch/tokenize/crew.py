@@ -1,7 +1,7 @@
 """The crew: worker processes, and the shared memory in which they take text and leave tokens.
 
-Each worker has a few slots' worth of work waiting, so that reading and writing overlap with encoding. Workers are forked
-while the coordinator is small and has one thread; they load the engine themselves, all at the same time.
+Each worker has a few slots' worth of work waiting, so that reading and writing overlap with encoding. Workers are
+forked while the coordinator is small and has one thread; they load the engine themselves, all at the same time.
 """
 
 import mmap

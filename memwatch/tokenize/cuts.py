@@ -5,8 +5,8 @@ depend on what follows. Which places those are differs between encodings; the ru
 the cut and the one after it, and at nothing else. So the set of cuts is a property of the text: it can be found from
 anywhere, and does not depend on block sizes, on workers, or on where a run was resumed.
 
-Where a whole cell of `CELL_BYTES` has no safe cut, the text is cut at the cell's end all the same. Such a cut is inexact:
-it may change a token, so it is counted; and it too depends on the text alone.
+Where a whole cell of `CELL_BYTES` has no safe cut, the text is cut at the cell's end all the same. Such a cut is
+inexact: it may change a token, so it is counted; and it too depends on the text alone.
 """
 
 import re
@@ -69,15 +69,15 @@ class Cut:
 class Cuts(Protocol):
     """Finds cuts in a window of an input. Positions are relative to the window, which starts at a cut."""
 
-    def block_end(self, window: bytearray, origin: int, limit: int, at_end: bool) -> Cut | None:
+    def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> Cut | None:
         """Where a block of at most `limit` bytes ends; None if the window must grow before one can tell.
 
         `origin` is the window's offset in the input; `at_end` says that no more input follows it."""
 
-    def unit_end(self, window: bytearray, start: int) -> int | None:
+    def unit_end(self, window: bytes, start: int) -> int | None:
         """The first place at or after `start` where the split may change sides."""
 
-    def in_document(self, window: bytearray, at: int) -> bool:
+    def in_document(self, window: bytes, at: int) -> bool:
         """Whether a cut at `at` falls inside a document."""
 
 
@@ -86,7 +86,7 @@ class TextCuts:
         self._safe = SAFE[pretokenizer]
         self._separator = separator
 
-    def block_end(self, window: bytearray, origin: int, limit: int, at_end: bool) -> Cut | None:
+    def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> Cut | None:
         # An inexact cut may lie a few bytes past the cell's end, so unless the input ends here, keep those in view.
         limit = min(limit, len(window) if at_end else len(window) - CELL_EDGE_BYTES)
         at = self._first_inexact(window, origin, limit)
@@ -103,15 +103,15 @@ class TextCuts:
         at = self._last_space(window, limit) or self._last_safe(window, limit)
         return None if at is None else Cut(at)
 
-    def unit_end(self, window: bytearray, start: int) -> int | None:
+    def unit_end(self, window: bytes, start: int) -> int | None:
         if self._separator is not None:
             return self._separator.first_boundary(window, start)
         return self._first_safe(window, start, len(window))
 
-    def in_document(self, window: bytearray, at: int) -> bool:
+    def in_document(self, window: bytes, at: int) -> bool:
         return self._separator is not None and self._separator.last_boundary(window, at) != at
 
-    def _first_inexact(self, window: bytearray, origin: int, limit: int) -> int | None:
+    def _first_inexact(self, window: bytes, origin: int, limit: int) -> int | None:
         cell_end = CELL_BYTES - origin % CELL_BYTES
         while cell_end <= limit:
             if not self._has_cut(window, cell_end - CELL_BYTES + CELL_EDGE_BYTES, cell_end):
@@ -119,7 +119,7 @@ class TextCuts:
             cell_end += CELL_BYTES
         return None
 
-    def _has_cut(self, window: bytearray, start: int, end: int) -> bool:
+    def _has_cut(self, window: bytes, start: int, end: int) -> bool:
         if start <= 0:
             return True  # The window starts inside the cell, and it starts at a cut.
         if self._first_safe(window, start, end) is not None:
@@ -127,7 +127,7 @@ class TextCuts:
         boundary = None if self._separator is None else self._separator.first_boundary(window, start)
         return boundary is not None and boundary < end
 
-    def _near(self, window: bytearray, at: int) -> int:
+    def _near(self, window: bytes, at: int) -> int:
         """Where to cut near `at` without tearing a character or a separator apart."""
         if self._separator is not None:
             boundary = self._separator.first_boundary(window, at + 1)
@@ -138,14 +138,14 @@ class TextCuts:
                 at += 1
         return at
 
-    def _first_safe(self, window: bytearray, start: int, end: int) -> int | None:
+    def _first_safe(self, window: bytes, start: int, end: int) -> int | None:
         begin = max(start - _LONGEST_BEFORE_BYTES, 0)
         for match in self._safe.finditer(window, begin, min(end + _LONGEST_AFTER_BYTES, len(window))):
             if match.end() >= max(start, 1):
                 return match.end() if match.end() < end else None
         return None
 
-    def _last_space(self, window: bytearray, limit: int) -> int | None:
+    def _last_space(self, window: bytes, limit: int) -> int | None:
         """The usual case, quickly: a space after an ASCII character, within the last few words."""
         at = limit
         for _ in range(QUICK_TRIES):
@@ -156,7 +156,7 @@ class TextCuts:
                 return at
         return None
 
-    def _last_safe(self, window: bytearray, limit: int) -> int | None:
+    def _last_safe(self, window: bytes, limit: int) -> int | None:
         reach = 4096
         while True:
             start = max(limit - reach, 0)
@@ -172,7 +172,7 @@ class TextCuts:
 class RecordCuts:
     """One record a line: cut after line ends only, and never inside a record."""
 
-    def block_end(self, window: bytearray, origin: int, limit: int, at_end: bool) -> Cut | None:
+    def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> Cut | None:
         if at_end and len(window) <= limit:
             return Cut(len(window))
         # A record longer than a block is a block of its own.
@@ -181,8 +181,8 @@ class RecordCuts:
             return Cut(end)
         return Cut(len(window)) if at_end else None
 
-    def unit_end(self, window: bytearray, start: int) -> int | None:
+    def unit_end(self, window: bytes, start: int) -> int | None:
         return window.find(b"\n", max(start - 1, 0)) + 1 or None
 
-    def in_document(self, window: bytearray, at: int) -> bool:
+    def in_document(self, window: bytes, at: int) -> bool:
         return False

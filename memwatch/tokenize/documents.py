@@ -13,10 +13,10 @@ class Separator(Protocol):
 
     def split(self, text: bytes) -> list[bytes]: ...
 
-    def first_boundary(self, window: bytearray, start: int) -> int | None:
+    def first_boundary(self, window: bytes, start: int) -> int | None:
         """The first boundary at or after `start` that more text could not move."""
 
-    def last_boundary(self, window: bytearray, limit: int) -> int | None:
+    def last_boundary(self, window: bytes, limit: int) -> int | None:
         """The last boundary in (0, limit] that more text could not move."""
 
 
@@ -28,11 +28,11 @@ class TextSeparator:
     def split(self, text: bytes) -> list[bytes]:
         return text.split(self._text)
 
-    def first_boundary(self, window: bytearray, start: int) -> int | None:
+    def first_boundary(self, window: bytes, start: int) -> int | None:
         found = window.find(self._text, max(start - len(self._text), 0))
         return None if found < 0 else found + len(self._text)
 
-    def last_boundary(self, window: bytearray, limit: int) -> int | None:
+    def last_boundary(self, window: bytes, limit: int) -> int | None:
         found = window.rfind(self._text, 0, limit)
         return None if found < 0 else found + len(self._text)
 
@@ -54,7 +54,7 @@ class BlankLineSeparator:
     def split(self, text: bytes) -> list[bytes]:
         return _without_carriage_returns(self._run.split(text))
 
-    def first_boundary(self, window: bytearray, start: int) -> int | None:
+    def first_boundary(self, window: bytes, start: int) -> int | None:
         # A boundary is never inside a run of line ends: look from where the run around `start` begins.
         begin = start
         while begin > 0 and window[begin - 1] in b"\r\n":
@@ -66,7 +66,7 @@ class BlankLineSeparator:
                 return run.end()
         return None
 
-    def last_boundary(self, window: bytearray, limit: int) -> int | None:
+    def last_boundary(self, window: bytes, limit: int) -> int | None:
         end = limit
         while (found := max(window.rfind(b"\n\n", 0, end), window.rfind(b"\n\r\n", 0, end))) >= 0:
             run = self._run.match(window, found)

@@ -4,8 +4,11 @@ gigatoken is fast, tiktoken is the reference. Where the two are known to differ,
 start, tiktoken's answer counts.
 """
 
+import hashlib
 import importlib.metadata
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -14,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.vocabulary import Encoding, reference
+from memwatch.tokenize.vocabulary import Encoding, cache_folder, reference, store
 
 if TYPE_CHECKING:
     import tiktoken
@@ -32,22 +35,19 @@ NEW_IN_UNICODE_17 = (
 )  # fmt: skip
 
 
-def _patterns(ranges: tuple[tuple[int, int], ...]) -> list[re.Pattern[bytes]]:
-    """One pattern a leading byte: the regex engine finds a fixed first byte 15 times as fast as a choice of several."""
+def _patterns(ranges: tuple[tuple[int, int], ...]) -> dict[bytes, re.Pattern[bytes]]:
+    """A pattern for each leading byte: a text without that byte, which is quick to see, need not be searched."""
     by_lead: dict[bytes, dict[bytes, set[int]]] = {}
     for first, last in ranges:
         for code_point in range(first, last + 1):
             encoded = chr(code_point).encode()
-            by_lead.setdefault(encoded[:1], {}).setdefault(encoded[1:-1], set()).add(encoded[-1])
-    return [
-        re.compile(
-            re.escape(lead)
-            + b"(?:"
-            + b"|".join(re.escape(middle) + b"[" + re.escape(bytes(ends)) + b"]" for middle, ends in rest.items())
-            + b")"
+            by_lead.setdefault(encoded[:1], {}).setdefault(encoded[:-1], set()).add(encoded[-1])
+    return {
+        lead: re.compile(
+            b"|".join(re.escape(start) + b"[" + re.escape(bytes(ends)) + b"]" for start, ends in rest.items())
         )
         for lead, rest in by_lead.items()
-    ]
+    }
 
 
 _NEW_LETTERS = _patterns(NEW_IN_UNICODE_17)
@@ -124,10 +124,9 @@ class Gigatoken:
         self.renew()
 
     def encode(self, text: bytes) -> Tokens:
-        if not text.isascii() and any(letters.search(text) for letters in _NEW_LETTERS):
+        if any(lead in text and letters.search(text) for lead, letters in _NEW_LETTERS.items()):
             return self._reference_engine().encode(text)
-        tokens: Tokens = self._tokenizer.encode(text)
-        return tokens
+        return self._encode(text)
 
     def renew(self) -> None:
         """Its caches only grow; a new tokenizer starts with empty ones."""
@@ -135,15 +134,18 @@ class Gigatoken:
 
         self._reference: Tiktoken | None = None
         # The old one must be gone before the new one is there, or both would count.
-        self._tokenizer: Tokenizer | None = None
-        self._tokenizer = Tokenizer.from_tiktoken(
-            self._ranks, pretokenizer=self._encoding.pretokenizer, special_tokens={}
-        )
+        self._encode: Callable[[bytes], Tokens] = _not_ready
+        tokenizer = Tokenizer.from_tiktoken(self._ranks, self._encoding.pretokenizer, special_tokens={})
+        self._encode = tokenizer.encode
 
     def _reference_engine(self) -> Tiktoken:
         if self._reference is None:
             self._reference = Tiktoken(self._encoding, self._ranks)
         return self._reference
+
+
+def _not_ready(text: bytes) -> Tokens:
+    raise MemwatchError("gigatoken could not be renewed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ def choose(wanted: str, encoding: Encoding, ranks: Path, check: bool) -> Chosen:
     try:
         engine = Gigatoken(encoding, ranks)
         if check:
-            _check(engine, Tiktoken(encoding, ranks))
+            check_against_tiktoken(engine, encoding, ranks)
         return Chosen(engine)
     except Exception as error:  # Whatever keeps it from working, tiktoken can do the job.
         why = f"gigatoken cannot be used for {encoding.name} ({error or type(error).__name__})"
@@ -168,7 +170,23 @@ def choose(wanted: str, encoding: Encoding, ranks: Path, check: bool) -> Chosen:
         return Chosen(Tiktoken(encoding, ranks), note=f"{why}; using tiktoken, which is slower")
 
 
-def _check(engine: Engine, judge: Engine) -> None:
+def check_against_tiktoken(engine: Engine, encoding: Encoding, ranks: Path) -> None:
+    """Raise unless the engine gives tiktoken's tokens for the check text.
+
+    tiktoken's answer is kept in the cache, because to load tiktoken takes longer than all the rest of the start. An
+    answer that does not fit is never believed before tiktoken was asked again."""
+    version = importlib.metadata.version("tiktoken")
     text = CHECK_TEXT.encode()
-    if not np.array_equal(engine.encode(text), judge.encode(text)):
-        raise MemwatchError(f"{engine.name} {engine.version} gives other tokens than tiktoken {judge.version}")
+    key = hashlib.sha256(f"{encoding.name} {encoding.ranks_sha256} {version} ".encode() + text).hexdigest()
+    path = cache_folder() / f"answer-{key[:16]}"
+    tokens = engine.encode(text).astype("<u4").tobytes()
+    try:
+        if path.read_bytes() == tokens:
+            return
+    except OSError:
+        pass  # Not asked yet.
+    answer = Tiktoken(encoding, ranks).encode(text).astype("<u4").tobytes()
+    if tokens != answer:
+        raise MemwatchError(f"{engine.name} {engine.version} gives other tokens than tiktoken {version}")
+    with suppress(OSError):
+        store(answer, path)

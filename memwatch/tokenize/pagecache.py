@@ -7,6 +7,7 @@ Advice only: where the system has no such calls, or a file system refuses them, 
 import ctypes
 import os
 from contextlib import suppress
+from typing import Any
 
 from memwatch.core.units import MIB
 
@@ -14,11 +15,10 @@ STEP_BYTES = 8 * MIB
 
 _WAIT_BEFORE, _WRITE, _WAIT_AFTER = 1, 2, 4
 
-try:
-    _sync_file_range = ctypes.CDLL(None, use_errno=True).sync_file_range
+_libc = ctypes.CDLL(None)
+_sync_file_range: Any = getattr(_libc, "sync_file_range", None)  # Linux only.
+if _sync_file_range is not None:
     _sync_file_range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
-except (AttributeError, OSError):  # Not Linux.
-    _sync_file_range = None
 
 
 def forget(fd: int, start: int = 0, length: int = 0) -> None:

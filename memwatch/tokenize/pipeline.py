@@ -101,7 +101,7 @@ class Pipeline:
         for result in self._crew.results(ready):
             self._early[result.number] = result
         self._write()
-        if self._channel in ready:
+        if self._channel is not None and self._channel in ready:
             self._hear(self._channel)
 
     def _write(self) -> None:

@@ -1,8 +1,8 @@
 """One run from beginning to end: look at the inputs and the folder, start or resume, work, publish.
 
-    nothing there        start
-    a partial run        resume it, if it is the same job; --fresh drops it
-    a finished run       refuse; --force replaces it once there is something to replace it with
+nothing there        start
+a partial run        resume it, if it is the same job; --fresh drops it
+a finished run       refuse; --force replaces it once there is something to replace it with
 """
 
 import errno

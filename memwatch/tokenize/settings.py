@@ -4,7 +4,7 @@
 fast and in how much memory it is made, and may change from one attempt to the next.
 """
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -45,10 +45,11 @@ class Settings:
 
     def changes_since(self, recorded: dict[str, Any]) -> list[str]:
         """What differs from the settings of an earlier run, in the words of the command line."""
+        now = asdict(self)
         return [
-            f"--{field.name.replace('_', '-')} was {recorded.get(field.name)!r} and is now {getattr(self, field.name)!r}"
-            for field in fields(self)
-            if recorded.get(field.name) != getattr(self, field.name)
+            f"--{name.replace('_', '-')} was {recorded.get(name)!r} and is now {now[name]!r}"
+            for name in now
+            if recorded.get(name) != now[name]
         ]
 
 

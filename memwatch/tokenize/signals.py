@@ -11,7 +11,7 @@ ASK_FOR_SHARDS = signal.SIGUSR1
 
 
 class Signals:
-    """While `patient`, a signal is noted and wakes whoever waits for `wakeup`; before that, it ends what is going on."""
+    """Until it is `patient`, a signal ends what is going on; then it is noted, and wakes whoever waits on `wakeup`."""
 
     def __init__(self) -> None:
         self.patient = False
@@ -30,8 +30,8 @@ class Signals:
         if number == ASK_FOR_SHARDS:
             self.shard = True
             return
-        self.stop = number
-        if not self.patient:
+        already_stopping, self.stop = self.stop is not None, number
+        if not self.patient and not already_stopping:
             raise Interrupted("interrupted before it began", number)
 
     def drain(self) -> None:

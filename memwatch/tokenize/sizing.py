@@ -57,10 +57,10 @@ def _spread_pieces(source: Input, cuts: Cuts) -> list[Block]:
     with open(source.path, "rb") as file:
         for i in range(PIECES):
             offset = source.size_bytes * i // PIECES
-            window = bytearray(os.pread(file.fileno(), PIECE_BYTES, offset))
+            window = os.pread(file.fileno(), PIECE_BYTES, offset)
             start = 0 if offset == 0 else cuts.unit_end(window, 1) or 0
             cut = cuts.block_end(window, 0, len(window), at_end=offset + len(window) >= source.size_bytes)
             if cut is not None and cut.at > start:
                 at = Position(offset=offset + start)
-                found.append(Block(bytes(window[start : cut.at]), Layout(source.kind), "train", False, at, at, 0))
+                found.append(Block(window[start : cut.at], Layout(source.kind), "train", False, at, at, 0))
     return found

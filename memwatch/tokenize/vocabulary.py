@@ -67,7 +67,7 @@ def encoding_named(name: str) -> Encoding:
 
 def rank_file(encoding: Encoding) -> Path:
     """The encoding's verified rank file, made on first use."""
-    path = _cache_folder() / f"{encoding.ranks_sha256[:16]}.tiktoken"
+    path = cache_folder() / f"{encoding.ranks_sha256[:16]}.tiktoken"
     try:
         if is_genuine(path.read_bytes(), encoding):
             return path
@@ -75,7 +75,7 @@ def rank_file(encoding: Encoding) -> Path:
         pass  # Not there yet, or not readable: fetched anew.
     ranks = _fetched(encoding)
     try:
-        return _stored(ranks, path)
+        return store(ranks, path)
     except OSError as error:
         raise MemwatchError(f"cannot keep the vocabulary in {path.parent}: {error.strerror}") from error
 
@@ -102,7 +102,7 @@ def reference(encoding: Encoding, ranks: Path) -> "tiktoken.Encoding":
     return tiktoken.Encoding(**definition)
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
     root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(root) / "memwatch"
 
@@ -122,10 +122,11 @@ def _fetched(encoding: Encoding) -> bytes:
     return ranks
 
 
-def _stored(ranks: bytes, path: Path) -> Path:
+def store(data: bytes, path: Path) -> Path:
+    """Put a file into the cache, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(ranks)
+        file.write(data)
     os.replace(file.name, path)
     return path
 

@@ -35,9 +35,7 @@ REMEMBER_FROM_BYTES = 80
 
 
 def unpacked(package: str, into: pathlib.Path) -> pathlib.Path:
-    subprocess.run(
-        ["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", package], cwd=into, check=True
-    )
+    subprocess.run(["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", package], cwd=into, check=True)
     root = into / package
     deb = next(into.glob(f"{package}_*.deb"))
     subprocess.run(["dpkg-deb", "-x", str(deb), str(root)], check=True)
@@ -51,7 +49,7 @@ def text_of_page(page: bytes) -> str:
 
 def texts(root: pathlib.Path) -> Iterator[str]:
     for packed in sorted(root.rglob("*.dict.dz")):
-        yield gzip.open(packed).read().decode("utf-8", "ignore")
+        yield gzip.decompress(packed.read_bytes()).decode("utf-8", "ignore")
     for path in sorted(root.rglob("*.html")):
         if not path.is_symlink():
             yield text_of_page(path.read_bytes())

@@ -1,0 +1,22 @@
+"""Runs a click command and returns its exit code; what goes wrong becomes one sentence."""
+
+import signal
+
+import click
+
+from memwatch.errors import ExitCode, exit_with_sentence
+
+
+def invoke(command: click.Command, name: str, arguments: list[str]) -> int:
+    def run() -> int:
+        try:
+            return command.main(arguments, prog_name=name, standalone_mode=False) or ExitCode.OK
+        except click.exceptions.Exit as end:
+            return end.exit_code
+        except click.ClickException as error:
+            error.show()
+            return ExitCode.USAGE
+        except click.Abort:
+            return 128 + signal.SIGINT
+
+    return exit_with_sentence(run)

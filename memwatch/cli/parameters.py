@@ -1,0 +1,64 @@
+"""Kinds of values on the command line."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import click
+
+from memwatch.core.units import parse_count, parse_size
+
+
+class Parsed(click.ParamType):  # type: ignore[type-arg]  # Generic only in newer clicks.
+    """A value with a parser of its own, whose ValueError is the message."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return self._parse(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _positive(parse: Callable[[str], int]) -> Callable[[str], int]:
+    def parsed(text: str) -> int:
+        value = parse(text)
+        if value < 1:
+            raise ValueError(f"{text} is too little")
+        return value
+
+    return parsed
+
+
+def _share(text: str) -> str:
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{text!r} is not a share; write it as 0.0005 or 1/2000") from None
+    if not 0 <= value < 1:
+        raise ValueError(f"{text} is not a share; it must be at least 0 and less than 1")
+    return text
+
+
+def _workers(text: str) -> int | None:
+    if text == "auto":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{text!r} is not a number of workers; write auto or a number from 1")
+    return int(text)
+
+
+def _documents(text: str) -> str:
+    if not text:
+        raise ValueError("the text between documents cannot be empty")
+    return text
+
+
+SIZE = Parsed("size", _positive(parse_size))
+COUNT = Parsed("count", _positive(parse_count))
+SHARE = Parsed("share", _share)
+WORKERS = Parsed("auto|number", _workers)
+DOCUMENTS = Parsed("auto|none|line|blank|TEXT", _documents)

@@ -1,0 +1,127 @@
+"""Is a finished folder what its manifest says, and are its tokens what tiktoken makes of the input?"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from memwatch.errors import MemwatchError
+from memwatch.tokenize import manifest as manifests
+from memwatch.tokenize.blocks import BlockReader, Position
+from memwatch.tokenize.encoding import BlockEncoder
+from memwatch.tokenize.engines import Tiktoken
+from memwatch.tokenize.formats import HEADER_BYTES, header
+from memwatch.tokenize.inputs import Input, look_at
+from memwatch.tokenize.outputs import sha256_of
+from memwatch.tokenize.settings import Settings
+from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
+
+SAMPLE_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    files: int
+    tokens: int
+    sampled_tokens: int
+    problems: tuple[str, ...]
+
+
+def verify(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None) -> Verified:
+    manifest = manifests.load(folder)
+    encoding = encoding_named(manifest["encoding"])
+    problems = [problem for record in manifest["files"] for problem in _problems_of_file(folder, record, manifest)]
+    sampled = 0
+    if inputs and not problems:
+        for tokens, problem in _samples(folder, manifest, encoding, inputs, samples, random.Random(seed)):
+            sampled += tokens
+            problems += [problem] if problem else []
+    return Verified(len(manifest["files"]), sum(manifest["tokens"].values()), sampled, tuple(problems))
+
+
+def _problems_of_file(folder: Path, record: dict[str, Any], manifest: dict[str, Any]) -> Iterator[str]:
+    path = folder / record["name"]
+    try:
+        size = path.stat().st_size
+        if size != record["size_bytes"]:
+            yield f"{path} has {size} bytes and should have {record['size_bytes']}"
+        elif sha256_of(path) != record["sha256"]:
+            yield f"{path} has other contents than when it was made"
+    except OSError as error:
+        yield f"cannot read {path}: {error.strerror}"
+        return
+    encoding = encoding_named(manifest["encoding"])
+    kind = manifest["settings"]["format"]
+    with path.open("rb") as file:
+        if file.read(HEADER_BYTES[kind]) != header(kind, record["tokens"], encoding):
+            yield f"{path} does not begin with the header of {record['tokens']} tokens"
+
+
+def _samples(
+    folder: Path,
+    manifest: dict[str, Any],
+    encoding: Encoding,
+    names: tuple[str, ...],
+    samples: int,
+    chance: random.Random,
+) -> Iterator[tuple[int, str | None]]:
+    """Tokenize the input anew with tiktoken from some of the marks on, and compare."""
+    inputs = _same_inputs(names, manifest)
+    settings = Settings(**manifest["settings"])
+    encoder = BlockEncoder(Tiktoken(encoding, rank_file(encoding)), encoding, settings)
+    output = _TrainTokens(folder, manifest, encoding)
+    marks = manifest["marks"]
+    for mark in sorted(chance.sample(marks, min(samples, len(marks))), key=lambda mark: mark["train_token"]):
+        position = Position(**mark["position"])
+        reader = BlockReader(inputs, settings, encoding, position)
+        try:
+            block = reader.next(SAMPLE_BYTES)
+        finally:
+            reader.close()
+        if block is None:
+            continue
+        tokens, _ = encoder.encode(bytes(block.data), block.layout)
+        found = output.read(mark["train_token"], len(tokens))
+        where = f"{inputs[position.input].name} at byte {position.offset}"
+        same = np.array_equal(found, tokens)
+        yield len(tokens), None if same else f"{where}: token {mark['train_token']} and on are not tiktoken's"
+
+
+def _same_inputs(names: tuple[str, ...], manifest: dict[str, Any]) -> list[Input]:
+    recorded = manifest["inputs"]
+    if len(names) != len(recorded):
+        raise MemwatchError(f"the output was made from {len(recorded)} inputs; give each with --input, in that order")
+    inputs = []
+    for name, then in zip(names, recorded, strict=True):
+        now = look_at(name, manifest["settings"]["text_column"], any_bytes=True)
+        if now.fingerprint is None or now.fingerprint != then["fingerprint"]:
+            raise MemwatchError(f"{now.name} is not the file that the output was made from ({then['path']})")
+        inputs.append(now)
+    return inputs
+
+
+class _TrainTokens:
+    """All train files of a run as one sequence of tokens."""
+
+    def __init__(self, folder: Path, manifest: dict[str, Any], encoding: Encoding) -> None:
+        dtype = np.dtype(encoding.dtype).newbyteorder("<")
+        offset = HEADER_BYTES[manifest["settings"]["format"]]
+        records = [record for record in manifest["files"] if record["split"] == "train" and record["tokens"]]
+        self._parts: list[npt.NDArray[Any]] = [
+            np.memmap(folder / record["name"], dtype, "r", offset, shape=(record["tokens"],)) for record in records
+        ]
+
+    def read(self, start: int, count: int) -> npt.NDArray[Any]:
+        found: list[npt.NDArray[Any]] = []
+        for part in self._parts:
+            if start < len(part) and count:
+                found.append(part[start : start + count])
+                count -= len(found[-1])
+                start = 0
+            else:
+                start = max(start - len(part), 0)
+        return np.concatenate(found) if found else np.empty(0, np.uint32)
