@@ -98,8 +98,7 @@ class TextCuts:
             boundary = self._separator.last_boundary(window, limit)
             if boundary is not None:
                 return Cut(boundary)
-            # No separator ends here, but one may begin near the window's end: stay clear of it.
-            limit = min(limit, len(window) - self._separator.longest_bytes + 1)
+            limit = min(limit, self._before_separator(window))
         at = self._last_space(window, limit) or self._last_safe(window, limit)
         return None if at is None else Cut(at)
 
@@ -110,6 +109,12 @@ class TextCuts:
 
     def in_document(self, window: bytes, at: int) -> bool:
         return self._separator is not None and self._separator.last_boundary(window, at) != at
+
+    def _before_separator(self, window: bytes) -> int:
+        """Up to where no separator begins: the first one here, or one of which only the beginning is in view."""
+        assert self._separator is not None
+        end = self._separator.first_boundary(window, 1) or len(window) + 1
+        return max(end - self._separator.longest_bytes, 0)
 
     def _first_inexact(self, window: bytes, origin: int, limit: int) -> int | None:
         cell_end = CELL_BYTES - origin % CELL_BYTES

@@ -56,7 +56,7 @@ class BlankLineSeparator:
 
     def first_boundary(self, window: bytes, start: int) -> int | None:
         # A boundary is never inside a run of line ends: look from where the run around `start` begins.
-        begin = start
+        begin = min(start, len(window))
         while begin > 0 and window[begin - 1] in b"\r\n":
             begin -= 1
         for run in self._run.finditer(window, begin):

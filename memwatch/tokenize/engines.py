@@ -55,7 +55,8 @@ _NEW_LETTERS = _patterns(NEW_IN_UNICODE_17)
 # tiktoken's regex gives up on white space of some 500,000 characters that is followed by something else.
 LONG_RUN = 100_000
 _WHITE_SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_LONG_RUN = re.compile(f"[{_WHITE_SPACE}]{{{LONG_RUN},}}(?=[^{_WHITE_SPACE}])")
+# Anchored at the run's start and without going back, or a run at the text's end would take for ever.
+_LONG_RUN = re.compile(f"(?<![{_WHITE_SPACE}])[{_WHITE_SPACE}]{{{LONG_RUN},}}+(?=[^{_WHITE_SPACE}])")
 
 # Says a little of everything: the engines must agree on it before one is used.
 CHECK_TEXT = (

@@ -119,7 +119,8 @@ def look_at(path: str, text_column: str, any_bytes: bool = False) -> Input:
             packing = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
             fingerprint = _fingerprint(file, status.st_size)
         if packing is not None:
-            with _unpacked(open_once(path), packing, path) as unpacked:
+            with open_once(path) as packed:
+                unpacked = _unpacked(packed, packing, path)
                 head = unpacked.read(SNIFF_BYTES)
     except IsADirectoryError as error:
         raise MemwatchError(

@@ -1,0 +1,71 @@
+"""Fixtures for all tests: an isolated cache, the reference encoder, real text, and memwatch as a user runs it."""
+
+import os
+import pydoc_data.topics
+import sysconfig
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file, reference
+from tests.helpers import Finished, memwatch
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """No test reads or fills the cache of whoever runs it."""
+    folder = tmp_path_factory.mktemp("cache")
+    before = os.environ.get("XDG_CACHE_HOME")
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    yield folder
+    if before is None:
+        del os.environ["XDG_CACHE_HOME"]
+    else:
+        os.environ["XDG_CACHE_HOME"] = before
+
+
+Reference = Callable[[str], list[int]]
+
+
+@pytest.fixture(scope="session")
+def gpt2() -> Encoding:
+    return encoding_named("gpt2")
+
+
+@pytest.fixture(scope="session")
+def gpt2_reference(gpt2: Encoding) -> Reference:
+    """tiktoken over a whole text. Its regex cannot take long white space, so ask it for numpy, which says so."""
+    encoder = reference(gpt2, rank_file(gpt2))
+    return lambda text: encoder.encode_to_numpy(text, disallowed_special=()).tolist()
+
+
+@pytest.fixture(scope="session")
+def real_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """8 MB of prose and code: Python's own documentation and library."""
+    path = tmp_path_factory.mktemp("text") / "real.txt"
+    sources = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
+    with path.open("wb") as file:
+        for topic in sorted(pydoc_data.topics.topics):
+            file.write(pydoc_data.topics.topics[topic].encode() + b"\n\n")
+        for source in sources:
+            file.write(source.read_bytes() + b"\n\n")
+            if file.tell() > 8_000_000:
+                break
+    return path
+
+
+@pytest.fixture(scope="session")
+def real_tokens(real_text: Path, gpt2_reference: Reference) -> "np.ndarray":
+    return np.array(gpt2_reference(real_text.read_bytes().decode()), dtype="<u2")
+
+
+@pytest.fixture
+def tokenize(tmp_path: Path) -> Callable[..., Finished]:
+    """`memwatch run tokenize ARGUMENTS`, as a user would run it."""
+
+    def run(*arguments: object, **options: object) -> Finished:
+        return memwatch("run", "tokenize", *arguments, **options)
+
+    return run

@@ -1,0 +1,74 @@
+"""What several tests need."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memwatch.tokenize.blocks import Block, BlockReader, Position
+from memwatch.tokenize.encoding import BlockEncoder
+from memwatch.tokenize.engines import Engine
+from memwatch.tokenize.inputs import look_at
+from memwatch.tokenize.messages import Counts
+from memwatch.tokenize.settings import Settings
+from memwatch.tokenize.vocabulary import Encoding
+
+# A hang is a failure; how long something takes is not.
+HANG_S = 120
+
+
+@dataclass(frozen=True)
+class Finished:
+    code: int
+    out: str
+    err: str
+
+
+def memwatch(*arguments: object, **options: Any) -> Finished:
+    command = [sys.executable, "-m", "memwatch", *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, **options)
+    return Finished(result.returncode, result.stdout, result.stderr)
+
+
+def error_of(finished: Finished) -> str:
+    """The one sentence that a failure ends with. Progress lines may stand before it; a traceback may not."""
+    assert "Traceback" not in finished.err, finished.err
+    last = finished.err.strip().splitlines()[-1]
+    assert last.startswith(("memwatch: ", "Error: ")), finished.err
+    return last
+
+
+def read_tokens(path: Path, dtype: str = "<u2", offset: int = 0) -> np.ndarray:
+    return np.fromfile(path, dtype=dtype, offset=offset)
+
+
+@dataclass
+class Read:
+    """What comes out when a file is read in blocks and encoded, without any processes."""
+
+    train: list[int]
+    val: list[int]
+    blocks: list[Block]
+    counts: Counts
+
+
+def read_in_blocks(
+    path: Path, settings: Settings, encoding: Encoding, engine: Engine, limit: int, start: Position | None = None
+) -> Read:
+    source = look_at(str(path), settings.text_column, any_bytes=True)
+    reader = BlockReader([source], settings, encoding, start or Position())
+    encoder = BlockEncoder(engine, encoding, settings)
+    tokens: dict[str, list[int]] = {"train": [], "val": []}
+    total = Counts()
+    blocks = []
+    while (block := reader.next(limit)) is not None:
+        encoded, counts = encoder.encode(bytes(block.data), block.layout)
+        tokens[block.split] += encoded.tolist()
+        for name in ("documents", "missing_texts", "replaced_bytes", "records"):
+            setattr(total, name, getattr(total, name) + getattr(counts, name))
+        blocks.append(block)
+    reader.close()
+    return Read(tokens["train"], tokens["val"], blocks, total)

@@ -1,0 +1,137 @@
+"""Cuts: both sides of a safe cut, tokenized alone, give the tokens of the whole."""
+
+import base64
+from pathlib import Path
+
+import pytest
+import tiktoken
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memwatch.tokenize import cuts as cuts_module
+from memwatch.tokenize.cuts import SAFE, RecordCuts, TextCuts
+from memwatch.tokenize.documents import TextSeparator, separator_named
+from memwatch.tokenize.vocabulary import encoding_named, rank_file, reference
+from tests.nasty import nasty_bytes, nasty_text
+
+ENCODING_BY_PRETOKENIZER = {"gpt2": "gpt2", "cl100k": "cl100k_base", "o200k": "o200k_base"}
+
+
+@pytest.fixture(scope="module")
+def encoders() -> dict[str, tiktoken.Encoding]:
+    """An encoder for each pre-tokenizer. o200k's vocabulary is not to be had offline; its pattern is what matters."""
+    from tiktoken_ext import openai_public
+
+    ranks = rank_file(encoding_named("cl100k_base"))
+    parsed = {base64.b64decode(t): int(r) for t, r in (line.split() for line in ranks.read_bytes().splitlines())}
+    original = openai_public.load_tiktoken_bpe
+    openai_public.load_tiktoken_bpe = lambda *_, **__: parsed
+    try:
+        pattern = openai_public.o200k_base()["pat_str"]
+    finally:
+        openai_public.load_tiktoken_bpe = original
+    gpt2 = encoding_named("gpt2")
+    return {
+        "gpt2": reference(gpt2, rank_file(gpt2)),
+        "cl100k": reference(encoding_named("cl100k_base"), ranks),
+        "o200k": tiktoken.Encoding("o200k pattern", pat_str=pattern, mergeable_ranks=parsed, special_tokens={}),
+    }
+
+
+@pytest.mark.parametrize("pretokenizer", SAFE)
+@given(text=nasty_text)
+@settings(max_examples=500, deadline=None)
+def test_safe_cuts_do_not_change_tokens(
+    pretokenizer: str, text: str, encoders: dict[str, tiktoken.Encoding]
+) -> None:
+    encode = encoders[pretokenizer].encode_ordinary
+    whole = encode(text)
+    data = text.encode()
+    for match in SAFE[pretokenizer].finditer(data):
+        left, right = data[: match.end()].decode(), data[match.end() :].decode()
+        assert encode(left) + encode(right) == whole, (left, right)
+
+
+@pytest.mark.parametrize("pretokenizer", SAFE)
+@pytest.mark.parametrize("text", ["foo\n\nbar", "foo  bar", "it's", "x \u3000 y", "12345", "日本語"])
+def test_unsafe_places_are_not_cut(pretokenizer: str, text: str, encoders: dict[str, tiktoken.Encoding]) -> None:
+    encode = encoders[pretokenizer].encode_ordinary
+    cut_at = {match.end() for match in SAFE[pretokenizer].finditer(text.encode())}
+    for at in range(1, len(text.encode())):
+        try:
+            left, right = text.encode()[:at].decode(), text.encode()[at:].decode()
+        except UnicodeDecodeError:
+            assert at not in cut_at
+        else:
+            assert at not in cut_at or encode(left) + encode(right) == encode(text)
+
+
+def _chain(cuts: TextCuts, data: bytes, limits: list[int]) -> tuple[list[int], list[int]]:
+    """Cut a text into blocks of changing sizes; return all cuts and the inexact ones."""
+    at, ends, inexact = 0, [], []
+    while at < len(data):
+        limit = limits[len(ends) % len(limits)]
+        while (cut := cuts.block_end(data[at : at + limit + 4], at, limit, at + limit + 4 >= len(data))) is None:
+            limit *= 2
+        at += cut.at
+        ends.append(at)
+        if cut.inexact:
+            inexact.append(at)
+    return ends, inexact
+
+
+@given(
+    data=nasty_bytes,
+    first=st.lists(st.integers(1, 300), min_size=1, max_size=5),
+    second=st.lists(st.integers(1, 300), min_size=1, max_size=5),
+    documents=st.sampled_from(["none", "line", "blank", "<|endoftext|>", "aa"]),
+)
+@settings(max_examples=1000, deadline=None)
+def test_inexact_cuts_do_not_depend_on_block_sizes(
+    data: bytes, first: list[int], second: list[int], documents: str
+) -> None:
+    cuts = TextCuts("gpt2", separator_named(documents))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cuts_module, "CELL_BYTES", 32)
+        assert _chain(cuts, data, first)[1] == _chain(cuts, data, second)[1]
+
+
+def test_a_text_without_a_place_to_cut_is_cut_at_every_cell() -> None:
+    data = b"x" * (3 * cuts_module.CELL_BYTES + 5)
+    _, inexact = _chain(TextCuts("gpt2", None), data, [100_000])
+    assert inexact == [cuts_module.CELL_BYTES * i for i in (1, 2, 3)]
+
+
+def test_an_inexact_cut_does_not_tear_a_character_apart() -> None:
+    data = ("a" + "😀" * cuts_module.CELL_BYTES).encode()
+    ends, inexact = _chain(TextCuts("cl100k", None), data, [300_000])
+    assert inexact
+    for end in ends:
+        data[:end].decode()
+
+
+def test_a_separator_is_not_torn_apart() -> None:
+    # GIVEN documents that end with a text that has safe cuts in it
+    separator = b"== end of document =="
+    data = separator.join([b"one two three"] * 50)
+    # WHEN it is cut into small blocks
+    ends, _ = _chain(TextCuts("gpt2", TextSeparator(separator)), data, [7, 20, 31])
+    # THEN no cut lies inside a separator
+    inside = {at + i for at in range(len(data)) if data.startswith(separator, at) for i in range(1, len(separator))}
+    assert not inside & set(ends)
+
+
+def test_records_are_never_cut() -> None:
+    data = b'{"a": 1}\n' * 3 + b'{"long": "' + b"x" * 100 + b'"}\n'
+    cuts = RecordCuts()
+    assert cuts.block_end(data, 0, 20, at_end=False).at == 18  # type: ignore[union-attr]
+    assert cuts.block_end(data[27:], 27, 20, at_end=False).at == len(data) - 27  # type: ignore[union-attr]
+    assert cuts.block_end(data[27:60], 27, 20, at_end=False) is None
+
+
+def test_every_rule_is_used(real_text: Path) -> None:
+    """A rule that never matches would be dead; the gpt2 rules find cuts where the others do not."""
+    data = real_text.read_bytes()[:200_000]
+    everywhere = {m.end() for m in SAFE["cl100k"].finditer(data)}
+    gpt2 = {m.end() for m in SAFE["gpt2"].finditer(data)}
+    assert everywhere < gpt2
