@@ -22,7 +22,7 @@ from memwatch.tokenize.formats import Names
 from memwatch.tokenize.inputs import Input, find_inputs
 from memwatch.tokenize.outputs import FileRecord, Outputs, OutputState, publish
 from memwatch.tokenize.pipeline import Limits, Pipeline
-from memwatch.tokenize.plan import plan
+from memwatch.tokenize.plan import Plan, plan
 from memwatch.tokenize.progress import Meter
 from memwatch.tokenize.settings import Request
 from memwatch.tokenize.signals import Signals
@@ -62,6 +62,7 @@ class Session:
 
     def run(self) -> Result:
         self._look_at_inputs()
+        self._plan = self._planned()
         self._folder = self._output_folder()
         try:
             with checkpoints.locked(self._folder) as lock:
@@ -169,17 +170,19 @@ class Session:
             crew.end()
 
     def _crew(self, lock: int) -> Crew:
+        not_for_workers = [lock] + ([] if self._channel is None else [self._channel.fileno()])
+        ranks = rank_file(self._encoding)
+        return Crew(self._plan, self._settings, self._request.resources, self._encoding, ranks, not_for_workers)
+
+    def _planned(self) -> Plan:
         resources = self._request.resources
-        held = self._held_limit()
-        workers = plan(
-            held or resources.max_memory_bytes,
+        return plan(
+            self._held_limit() or resources.max_memory_bytes,
             resources.workers,
             _cores(),
             self._encoding.token_bytes,
             reads_parquet=any(source.kind == "parquet" for source in self._inputs),
         )
-        not_for_workers = [lock] + ([] if self._channel is None else [self._channel.fileno()])
-        return Crew(workers, self._settings, resources, self._encoding, rank_file(self._encoding), not_for_workers)
 
     def _held_limit(self) -> int | None:
         """In memory mode under a limit, half of it is for the tokens and half for the workers."""

@@ -7,7 +7,14 @@ from memwatch.core.units import GIB, MIB, format_count, format_duration, format_
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("512M", 512 * MIB), ("2GiB", 2 * GIB), ("1.5G", 3 * GIB // 2), ("4096", 4096), ("1 kB", 1024), ("0.5m", MIB // 2)],
+    [
+        ("512M", 512 * MIB),
+        ("2GiB", 2 * GIB),
+        ("1.5G", 3 * GIB // 2),
+        ("4096", 4096),
+        ("1 kB", 1024),
+        ("0.5m", MIB // 2),
+    ],
 )
 def test_sizes_are_binary(text: str, size: int) -> None:
     assert parse_size(text) == size

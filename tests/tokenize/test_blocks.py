@@ -213,9 +213,7 @@ def test_records_can_be_read_on_after_any_block(
         assert _essence(rest.blocks) == _essence(whole.blocks[i + 1 :])
 
 
-def test_packed_text_is_read_as_the_plain_text(
-    real_text: Path, fast: Engine, gpt2: Encoding, tmp_path: Path
-) -> None:
+def test_packed_text_is_read_as_the_plain_text(real_text: Path, fast: Engine, gpt2: Encoding, tmp_path: Path) -> None:
     from backports import zstd
 
     data = real_text.read_bytes()[:300_000]

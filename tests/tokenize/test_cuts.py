@@ -41,9 +41,7 @@ def encoders() -> dict[str, tiktoken.Encoding]:
 @pytest.mark.parametrize("pretokenizer", SAFE)
 @given(text=nasty_text)
 @settings(max_examples=500, deadline=None)
-def test_safe_cuts_do_not_change_tokens(
-    pretokenizer: str, text: str, encoders: dict[str, tiktoken.Encoding]
-) -> None:
+def test_safe_cuts_do_not_change_tokens(pretokenizer: str, text: str, encoders: dict[str, tiktoken.Encoding]) -> None:
     encode = encoders[pretokenizer].encode_ordinary
     whole = encode(text)
     data = text.encode()

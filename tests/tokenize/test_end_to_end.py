@@ -58,7 +58,12 @@ def test_shards_put_together_are_the_stream(tokenize: Run, real_text: Path, real
 
 
 def test_the_split_is_the_same_for_every_engine_mode_and_number_of_workers(tokenize: Run, real_text: Path, tmp_path: Path) -> None:  # fmt: skip
-    ways = [(), ("--engine", "tiktoken", "--workers", 1), ("--mode", "shard", "--shard-tokens", "1M"), ("--block-size", "50k")]
+    ways = [
+        (),
+        ("--engine", "tiktoken", "--workers", 1),
+        ("--mode", "shard", "--shard-tokens", "1M"),
+        ("--block-size", "50k"),
+    ]
     found = set()
     for i, options in enumerate(ways):
         folder = tmp_path / str(i)
@@ -99,7 +104,9 @@ def test_llm_c_can_read_the_output(tokenize: Run, real_text: Path, real_tokens: 
 
 
 def test_build_nanogpt_can_read_the_output(tokenize: Run, real_text: Path, real_tokens: np.ndarray, tmp_path: Path) -> None:  # fmt: skip
-    assert tokenize(real_text, "--out", tmp_path, "--format", "npy", "--shard-tokens", "1M", "--val-ratio", "0").code == 0
+    assert (
+        tokenize(real_text, "--out", tmp_path, "--format", "npy", "--shard-tokens", "1M", "--val-ratio", "0").code == 0
+    )
     found = [np.load(path) for path in sorted(tmp_path.glob("real_train_*.npy"))]
     assert len(found) > 1
     assert found[0].dtype == np.uint16

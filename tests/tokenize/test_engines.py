@@ -49,9 +49,7 @@ def test_the_engines_agree_on_long_runs(pair: tuple[Engine, Engine], text: str) 
     assert np.array_equal(fast.encode(text.encode()), judge.encode(text.encode()))
 
 
-def test_cutting_long_white_space_does_not_change_tokens(
-    gpt2: Encoding, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cutting_long_white_space_does_not_change_tokens(gpt2: Encoding, monkeypatch: pytest.MonkeyPatch) -> None:
     # GIVEN a run that tiktoken can still take in one piece
     text = "x\n\n  \t" + " " * 500 + "y'll  \n z" + "\n" * 400 + "!"
     whole = Tiktoken(gpt2, rank_file(gpt2)).encode(text.encode())
@@ -112,10 +110,10 @@ def test_a_wrong_answer_in_the_cache_is_not_believed(gpt2: Encoding, cache: Path
 def test_renewing_gives_the_memory_back(gpt2: Encoding) -> None:
     chance = random.Random(5)
     engine = Gigatoken(gpt2, rank_file(gpt2))
-    fresh = (rss_bytes(os.getpid()) or 0)
+    fresh = rss_bytes(os.getpid()) or 0
     words = ("".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _ in range(800_000))
     engine.encode(" ".join(words).encode())
-    swollen = (rss_bytes(os.getpid()) or 0)
+    swollen = rss_bytes(os.getpid()) or 0
     engine.renew()
     assert swollen - fresh > 30 << 20
     assert (rss_bytes(os.getpid()) or 0) - fresh < (swollen - fresh) / 2
