@@ -69,3 +69,7 @@ def tokenize(tmp_path: Path) -> Callable[..., Finished]:
         return memwatch("run", "tokenize", *arguments, **options)
 
     return run
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--kills", type=int, default=24, help="How many random kills the resume campaign makes.")
