@@ -1,6 +1,7 @@
 """The job's command line: `memwatch run tokenize ...` runs `python -m memwatch.tokenize ...`."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
@@ -73,7 +74,9 @@ def tokenize(
     resources = Resources(engine, workers, max_memory, block_size)
     request = Request(inputs, out, settings, resources, errors is not None, fresh, force)
     result = Session(request, job.channel(), Signals()).run()
-    print(summary(result))
+    # The work is done and on disk; whether anybody reads about it is another matter.
+    with suppress(OSError):
+        click.echo(summary(result))
     return ExitCode.OK
 
 

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from memwatch.core.units import KIB, MIB
 from memwatch.errors import MemwatchError, UsageError
-from memwatch.tokenize.pagecache import ReadBehind
+from memwatch.tokenize.pagecache import ReadBehind, forget
 
 Kind = Literal["text", "jsonl", "parquet"]
 Packing = Literal["gzip", "zstd"]
@@ -205,6 +205,11 @@ class ReadOnce(io.FileIO):
         self.position += len(data)
         self._behind.read_up_to(self.position)
         return data
+
+    def close(self) -> None:
+        if not self.closed:
+            forget(self.fileno(), 0, self.position)
+        super().close()
 
     def skip_to(self, offset: int) -> None:
         self.position = self.seek(offset)

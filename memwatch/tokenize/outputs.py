@@ -88,7 +88,7 @@ class PartFile:
         os.fsync(self._fd)
         sha256 = self._sha256.hexdigest() if not format_header else sha256_of(self.path)
         size = os.fstat(self._fd).st_size
-        forget(self._fd)
+        forget(self._fd, 0, size)
         self.close()
         return size, sha256
 
@@ -115,8 +115,8 @@ class PartFile:
 def _hash_file(fd: int, offset: int, update: Callable[[bytes], None]) -> None:
     while data := os.pread(fd, REREAD_BYTES, offset):
         update(data)
-        forget(fd, offset, len(data))
         offset += len(data)
+        forget(fd, offset - len(data), offset)
 
 
 def sha256_of(path: Path) -> str:

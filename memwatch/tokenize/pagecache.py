@@ -21,11 +21,13 @@ if _sync_file_range is not None:
     _sync_file_range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
 
 
-def forget(fd: int, start: int = 0, length: int = 0) -> None:
-    """Drop clean pages of a file; a length of 0 means to its end."""
+def forget(fd: int, start: int, end: int) -> None:
+    """Drop the clean pages of a file up to `end`, from a step before `start` on: the kernel keeps pages in large units
+    and drops none that reaches beyond the range, so the one across the last range's end is still there."""
     if hasattr(os, "posix_fadvise"):
+        start = max(start - STEP_BYTES, 0)
         with suppress(OSError):
-            os.posix_fadvise(fd, start, length, os.POSIX_FADV_DONTNEED)
+            os.posix_fadvise(fd, start, end - start, os.POSIX_FADV_DONTNEED)
 
 
 class WriteBehind:
@@ -41,7 +43,7 @@ class WriteBehind:
             self._started += STEP_BYTES
             if self._started - self._dropped > STEP_BYTES:
                 self._sync(self._dropped, STEP_BYTES, _WAIT_BEFORE | _WRITE | _WAIT_AFTER)
-                forget(self._fd, self._dropped, STEP_BYTES)
+                forget(self._fd, self._dropped, self._dropped + STEP_BYTES)
                 self._dropped += STEP_BYTES
 
     def _sync(self, start: int, length: int, flags: int) -> None:
@@ -58,5 +60,5 @@ class ReadBehind:
 
     def read_up_to(self, end: int) -> None:
         if end - self._dropped >= STEP_BYTES:
-            forget(self._fd, self._dropped, end - self._dropped)
+            forget(self._fd, self._dropped, end)
             self._dropped = end

@@ -31,7 +31,9 @@ def expected(real_text: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
     found = {}
     for mode in ("stream", "shard"):
         folder = tmp_path_factory.mktemp(mode)
-        done = memwatch("run", "tokenize", real_text, "--out", folder, *OPTIONS, "--mode", mode, "--shard-tokens", "300k")
+        done = memwatch(
+            "run", "tokenize", real_text, "--out", folder, *OPTIONS, "--mode", mode, "--shard-tokens", "300k"
+        )
         assert done.code == 0, done.err
         found[mode] = contents(folder)
     return found

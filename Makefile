@@ -1,0 +1,57 @@
+# make demo    install into .venv, make a small real text file, and tokenize it to the end
+# make test    install what the tests need, and run them
+# make lint    ruff and mypy
+# make bench   measure memwatch against the script people use (some minutes; Debian, for the text)
+# make clean   remove what the others made
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/installed
+	@echo "== making demo/text.txt from Python's own documentation and library"
+	@$(BIN)/python recipes/make_text.py demo/text.txt --megabytes 20
+	@echo "== memwatch run tokenize demo/text.txt --force"
+	@$(BIN)/memwatch run tokenize demo/text.txt --force
+	@echo "== memwatch verify demo --input demo/text.txt"
+	@$(BIN)/memwatch verify demo --input demo/text.txt
+
+test: $(VENV)/installed-dev
+	@echo "== running the tests (some minutes)"
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/installed-dev
+	@echo "== ruff and mypy"
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+bench: $(VENV)/installed-dev tests/benchmarks/corpus.txt
+	@$(BIN)/python tests/benchmarks/bench.py tests/benchmarks/corpus.txt
+
+tests/benchmarks/corpus.txt: | $(VENV)/installed-dev
+	@echo "== making real text to measure with (downloads about 130 MB of documentation packages)"
+	@$(BIN)/python tests/benchmarks/corpus.py $@
+
+$(VENV)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "memwatch needs Python 3.11 or newer; name one with: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "== making a virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@touch $@
+
+$(VENV)/installed: $(VENV)/python pyproject.toml constraints.txt
+	@echo "== installing memwatch"
+	@$(PIP) --editable '.[offline]' || { echo "cannot install memwatch's packages; is the package index reachable?" >&2; exit 1; }
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/python pyproject.toml constraints.txt
+	@echo "== installing memwatch and what its tests need"
+	@$(PIP) --editable '.[dev]' || { echo "cannot install what the tests need; is the package index reachable?" >&2; exit 1; }
+	@touch $@ $(VENV)/installed
+
+clean:
+	rm -rf $(VENV) demo tests/benchmarks/corpus.txt .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,141 @@
+"""Flat: the job stays under --max-memory whatever the text, and leaves the page cache as it was.
+
+What is measured here is small (half a GiB at the most), and each job would stop at its own limit long before it hurts.
+"""
+
+import ctypes
+import gzip
+import json
+import mmap
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.faults.jobs import RunningJob
+
+MIB = 1 << 20
+LIMIT_MIB = 300
+
+
+def _words(chance: random.Random, count: int) -> bytes:
+    return b" ".join(b"".join(chance.choices(LETTERS, k=chance.randint(3, 10))) for _ in range(count))
+
+
+LETTERS = [bytes([c]) for c in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJ"]
+
+
+def _random_words(path: Path, _: bytes) -> Path:
+    """Every word is new, which swells what the engine remembers."""
+    chance = random.Random(3)
+    with path.open("wb") as file:
+        for _ in range(30):
+            file.write(_words(chance, 140_000) + b"\n")
+    return path
+
+
+def _one_line(path: Path, text: bytes) -> Path:
+    line = text.replace(b"\n", b" ").replace(b"\r", b" ")
+    with path.open("wb") as file:
+        while file.tell() < 200_000_000:
+            file.write(line)
+    return path
+
+
+def _no_spaces(path: Path, _: bytes) -> Path:
+    with path.open("wb") as file:
+        for _ in range(40):
+            file.write(b"x" * MIB)
+    return path
+
+
+def _packed(path: Path, text: bytes) -> Path:
+    path = path.with_suffix(".txt.gz")
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for _ in range(12):
+            file.write(text)
+    return path
+
+
+def _parquet(path: Path, text: bytes) -> Path:
+    """One row group of 100 MB, and a row of 20 MB in it."""
+    path = path.with_suffix(".parquet")
+    pieces = [text[i : i + 5000].decode("utf-8", "ignore") for i in range(0, len(text), 5000)]
+    table = pa.table({"text": pieces * 10 + [text.decode("utf-8", "ignore") * 2]})
+    pq.write_table(table, path, row_group_size=1_000_000)
+    return path
+
+
+def peak_rss_of(*arguments: object) -> int:
+    """The most that memwatch, the job and its workers had at once."""
+    peak = 0
+    with RunningJob(*arguments) as running:
+        while running.process.poll() is None:
+            peak = max(peak, running.rss_bytes())
+            time.sleep(0.01)
+        code, err = running.finish()
+    assert code == 0, err
+    return peak
+
+
+@pytest.mark.parametrize(
+    "make", [_random_words, _one_line, _no_spaces, _packed, _parquet], ids=lambda make: make.__name__
+)
+def test_memory_stays_under_the_limit(make: Callable[[Path, bytes], Path], real_text: Path, tmp_path: Path) -> None:
+    source = make(tmp_path / "input.txt", real_text.read_bytes())
+    limit = LIMIT_MIB if source.suffix != ".parquet" else 450
+    peak = peak_rss_of(source, "--max-memory", f"{limit}M", "--val-ratio", "0")
+    assert peak < limit * MIB, f"{peak / MIB:.0f} MiB"
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["text_bytes"] > 30 * MIB
+    assert 0 < manifest["peak_rss_bytes"] < limit * MIB
+
+
+def test_twenty_times_the_input_takes_no_more_memory(real_text: Path, tmp_path: Path) -> None:
+    once, often = tmp_path / "once.txt", tmp_path / "often.txt"
+    once.write_bytes(real_text.read_bytes())
+    often.write_bytes(real_text.read_bytes() * 20)
+    first = peak_rss_of(once, "--out", tmp_path / "1")
+    second = peak_rss_of(often, "--out", tmp_path / "20")
+    # The same words come again, so what the engine remembers is the same too; the rest is noise of the allocator.
+    assert second < first * 1.25 + 16 * MIB, f"{first / MIB:.0f} MiB, then {second / MIB:.0f} MiB"
+
+
+def cached_bytes(path: Path) -> int:
+    """How much of a file is in the page cache (mincore)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, mmap.MAP_SHARED, mmap.PROT_READ) as mapped:
+        pages = -(-len(mapped) // mmap.PAGESIZE)
+        flags = (ctypes.c_ubyte * pages)()
+        # A read-only mmap tells its address only by way of numpy.
+        view = np.frombuffer(mapped, dtype=np.uint8)
+        assert libc.mincore(ctypes.c_void_p(view.ctypes.data), ctypes.c_size_t(len(mapped)), flags) == 0
+        del view
+        return sum(flag & 1 for flag in flags) * mmap.PAGESIZE
+
+
+@pytest.fixture
+def big_text(real_text: Path, tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "big.txt"
+    with path.open("wb") as file:
+        while file.tell() < 1_000_000_000:
+            file.write(real_text.read_bytes())
+    subprocess.run(["sync", path], check=True)
+    yield path
+    path.unlink()
+
+
+def test_neither_input_nor_output_fills_the_page_cache(big_text: Path, tmp_path: Path) -> None:
+    assert cached_bytes(big_text) > 100 * MIB, "the text was just written and should be cached"
+    command = [sys.executable, "-m", "memwatch", "run", "--ui", "none", "tokenize", str(big_text)]
+    assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0
+    assert cached_bytes(big_text) < 32 * MIB
+    assert (tmp_path / "train.bin").stat().st_size > 300 * MIB
+    assert cached_bytes(tmp_path / "train.bin") < 32 * MIB

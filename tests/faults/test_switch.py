@@ -1,0 +1,94 @@
+"""Switching a running job to shards: no token lost, repeated or changed, and little memory afterwards."""
+
+import random
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.faults.jobs import PARTIAL, RunningJob, send, wait_until
+from tests.helpers import memwatch, read_tokens
+from tests.faults.test_resume import SLOW, started_writing
+
+
+def _train(folder: Path) -> np.ndarray:
+    return np.concatenate([read_tokens(path) for path in sorted(folder.glob("train*.bin"))])
+
+
+@pytest.mark.parametrize("mode", ["stream", "shard", "memory"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_switch_at_any_moment_changes_no_token(
+    mode: str, seed: int, real_text: Path, real_tokens: np.ndarray, tmp_path: Path
+) -> None:
+    chance = random.Random(seed)
+    options = ("--val-ratio", "0", "--mode", mode, "--shard-tokens", "400k", "--block-size", "64k")
+    engine = ("--engine", "tiktoken", "--workers", 2)
+    with RunningJob(real_text, "--out", tmp_path, *options, *engine) as running:
+        job = running.job()
+        # From the start on, the job may be asked before it can act; the wish must not be lost.
+        wait_until(lambda: len(running.tree()) == 4)
+        time.sleep(chance.uniform(0.3, 0.9))
+        send(job if chance.random() < 0.5 else running.process.pid, signal.SIGUSR1)
+        code, err = running.finish()
+    assert code == 0, err
+    assert "switched to shards" in err
+    names = sorted(path.name for path in tmp_path.glob("train*"))
+    assert names[0] == "train_shard_0000.bin"
+    assert len(names) > 1
+    assert np.array_equal(_train(tmp_path), real_tokens)
+
+
+def test_what_was_streamed_becomes_the_first_shard_whatever_its_size(real_text: Path, tmp_path: Path) -> None:
+    with RunningJob(real_text, "--out", tmp_path, "--val-ratio", "0", "--shard-tokens", "100k", *SLOW) as running:
+        part = tmp_path / PARTIAL / "train_0000.part"
+        wait_until(lambda: part.exists() and part.stat().st_size > 600_000)
+        send(running.job(), signal.SIGUSR1)
+        wait_until(lambda: (tmp_path / "train_shard_0000.bin").exists())
+        code, err = running.finish()
+    assert code == 0, err
+    sizes = [len(read_tokens(path)) for path in sorted(tmp_path.glob("train_shard_*.bin"))]
+    assert sizes[0] > 300_000
+    assert all(size == 100_000 for size in sizes[1:-1])
+
+
+def test_after_a_switch_one_worker_is_left_and_memory_shrinks(real_text: Path, tmp_path: Path) -> None:
+    # GIVEN a job with three workers
+    options = ("--workers", 3, "--engine", "tiktoken", "--block-size", "64k")
+    with RunningJob(real_text, "--out", tmp_path, *options) as running:
+        wait_until(lambda: started_writing(tmp_path))
+        assert len(running.tree()) == 5
+        before = running.rss_bytes()
+        # WHEN it is told to switch
+        send(running.job(), signal.SIGUSR1)
+        # THEN soon one worker is left
+        wait_until(lambda: len(running.tree()) == 3)
+        assert running.rss_bytes() < before * 0.7
+        assert running.finish()[0] == 0
+
+
+def test_a_switched_run_that_is_killed_goes_on_in_shards(
+    real_text: Path, real_tokens: np.ndarray, tmp_path: Path
+) -> None:
+    command = (real_text, "--out", tmp_path, "--val-ratio", "0", "--shard-tokens", "200k")
+    with RunningJob(*command, *SLOW) as running:
+        wait_until(lambda: started_writing(tmp_path))
+        send(running.job(), signal.SIGUSR1)
+        wait_until(lambda: (tmp_path / "train_shard_0001.bin").exists())
+        send(running.job(), signal.SIGKILL)
+        running.finish()
+    done = memwatch("run", "tokenize", *command)
+    assert done.code == 0, done.err
+    assert not (tmp_path / "train.bin").exists()
+    assert np.array_equal(_train(tmp_path), real_tokens)
+
+
+def test_memory_mode_switches_by_itself_at_its_limit(real_text: Path, tmp_path: Path) -> None:
+    # GIVEN more text than a small limit lets it hold
+    source = tmp_path / "big.txt"
+    source.write_bytes(real_text.read_bytes() * 40)
+    done = memwatch("run", "tokenize", source, "--mode", "memory", "--max-memory", "300M", "--val-ratio", "0")
+    assert done.code == 0, done.err
+    assert "switched to shards" in done.err
+    assert (tmp_path / "train_shard_0000.bin").stat().st_size > 100 << 20
