@@ -2,8 +2,8 @@
 
     python tests/benchmarks/bench.py CORPUS [--rounds 3]
 
-Every figure is of a whole command, with start-up, fsync and checkpoints. The contenders take turns, the text is put into
-the page cache before each, and the median of the rounds counts: machines differ and so do moments, ratios less so.
+Every figure is of a whole command, with start-up, fsync and checkpoints. The contenders take turns, the text is put
+into the page cache before each, and the median of the rounds counts: machines differ and moments too, ratios less so.
 """
 
 import argparse
@@ -91,7 +91,8 @@ def table(contenders: list[Contender], megabytes: float) -> list[str]:
 
 
 def machine() -> str:
-    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown model")
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("gigatoken", "tiktoken", "numpy"))
     return (
         f"{os.cpu_count()} cores of {model}, Linux {platform.release()}, Python {platform.python_version()}, {versions}"
@@ -110,11 +111,19 @@ def main() -> int:
         corpus = str(args.corpus)
         exact = ["--out", str(out), "--val-ratio", "0"]
         contenders = [
-            Contender("the script (one list of ints)", [sys.executable, str(HERE / "script.py"), str(ranks), corpus, str(out / "train.bin")], 1),
-            Contender("gigatoken, bare loop, nothing written", [sys.executable, str(HERE / "bare_loop.py"), str(ranks), corpus], args.rounds),
+            Contender(
+                "the script (one list of ints)",
+                [sys.executable, str(HERE / "script.py"), str(ranks), corpus, str(out / "train.bin")],
+                1,
+            ),
+            Contender(
+                "gigatoken, bare loop, nothing written",
+                [sys.executable, str(HERE / "bare_loop.py"), str(ranks), corpus],
+                args.rounds,
+            ),
             Contender("memwatch, one worker", [*TOKENIZE, corpus, *exact, "--workers", "1"], args.rounds),
             Contender("memwatch", [*TOKENIZE, corpus, *exact], args.rounds),
-        ]  # fmt: skip
+        ]
         for turn in range(args.rounds):
             for contender in contenders:
                 if turn < contender.rounds:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from memwatch.tokenize.rss import rss_bytes
@@ -53,10 +54,8 @@ class RunningJob:
 
 
 def send(pid: int, number: int) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.kill(pid, number)
-    except ProcessLookupError:
-        pass
 
 
 def wait_until(condition: Callable[[], object], what: str = "") -> None:

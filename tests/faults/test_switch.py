@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.faults.jobs import PARTIAL, RunningJob, send, wait_until
-from tests.helpers import memwatch, read_tokens
 from tests.faults.test_resume import SLOW, started_writing
+from tests.helpers import memwatch, read_tokens
 
 
 def _train(folder: Path) -> np.ndarray:

@@ -251,6 +251,20 @@ def test_no_permission_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str
 def test_help_shows_every_option_of_the_contract() -> None:
     done = memwatch("run", "tokenize", "--help")
     assert done.code == 0
-    for option in ("--out", "--mode", "--shard-tokens", "--format", "--encoding", "--val-ratio", "--documents", "--engine",
-                   "--workers", "--max-memory", "--errors", "--text-column", "--fresh", "--force"):  # fmt: skip
+    for option in (
+        "--out",
+        "--mode",
+        "--shard-tokens",
+        "--format",
+        "--encoding",
+        "--val-ratio",
+        "--documents",
+        "--engine",
+        "--workers",
+        "--max-memory",
+        "--errors",
+        "--text-column",
+        "--fresh",
+        "--force",
+    ):
         assert option in done.out

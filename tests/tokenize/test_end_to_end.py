@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.helpers import HANG_S, Finished, error_of, memwatch, read_tokens
 
 from memwatch.tokenize.vocabulary import encoding_named, rank_file, reference
+from tests.helpers import HANG_S, Finished, error_of, memwatch, read_tokens
 
 Run = Callable[..., Finished]
 EXACT = ("--val-ratio", "0", "--documents", "none")
@@ -39,14 +39,18 @@ def shards(folder: Path) -> list[Path]:
     ],
     ids=lambda options: " ".join(map(str, options)) or "defaults",
 )
-def test_output_is_exact(options: tuple[object, ...], tokenize: Run, real_text: Path, real_tokens: np.ndarray, tmp_path: Path) -> None:  # fmt: skip
+def test_output_is_exact(
+    options: tuple[object, ...], tokenize: Run, real_text: Path, real_tokens: np.ndarray, tmp_path: Path
+) -> None:
     done = tokenize(real_text, "--out", tmp_path, *EXACT, *options)
     assert done.code == 0, done.err
     assert np.array_equal(read_tokens(tmp_path / "train.bin"), real_tokens)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["manifest.json", "train.bin", "val.bin"]
 
 
-def test_shards_put_together_are_the_stream(tokenize: Run, real_text: Path, real_tokens: np.ndarray, tmp_path: Path) -> None:  # fmt: skip
+def test_shards_put_together_are_the_stream(
+    tokenize: Run, real_text: Path, real_tokens: np.ndarray, tmp_path: Path
+) -> None:
     done = tokenize(real_text, "--out", tmp_path, *EXACT, "--mode", "shard", "--shard-tokens", "500k")
     assert done.code == 0, done.err
     assert np.array_equal(np.concatenate([read_tokens(path) for path in shards(tmp_path)]), real_tokens)
@@ -57,7 +61,9 @@ def test_shards_put_together_are_the_stream(tokenize: Run, real_text: Path, real
     assert [f["name"] for f in manifest["files"]] == [p.name for p in shards(tmp_path)] + ["val.bin"]
 
 
-def test_the_split_is_the_same_for_every_engine_mode_and_number_of_workers(tokenize: Run, real_text: Path, tmp_path: Path) -> None:  # fmt: skip
+def test_the_split_is_the_same_for_every_engine_mode_and_number_of_workers(
+    tokenize: Run, real_text: Path, tmp_path: Path
+) -> None:
     ways = [
         (),
         ("--engine", "tiktoken", "--workers", 1),
@@ -103,7 +109,9 @@ def test_llm_c_can_read_the_output(tokenize: Run, real_text: Path, real_tokens: 
     assert np.array_equal(np.concatenate(found), real_tokens)
 
 
-def test_build_nanogpt_can_read_the_output(tokenize: Run, real_text: Path, real_tokens: np.ndarray, tmp_path: Path) -> None:  # fmt: skip
+def test_build_nanogpt_can_read_the_output(
+    tokenize: Run, real_text: Path, real_tokens: np.ndarray, tmp_path: Path
+) -> None:
     assert (
         tokenize(real_text, "--out", tmp_path, "--format", "npy", "--shard-tokens", "1M", "--val-ratio", "0").code == 0
     )
@@ -151,7 +159,9 @@ def test_records_are_documents(name: str, tokenize: Run, record_tokens: list[int
     assert json.loads((tmp_path / "manifest.json").read_text())["documents"] == len(RECORDS)
 
 
-def test_several_files_and_patterns_are_read_in_order(tokenize: Run, gpt2_reference: Callable[[str], list[int]], tmp_path: Path) -> None:  # fmt: skip
+def test_several_files_and_patterns_are_read_in_order(
+    tokenize: Run, gpt2_reference: Callable[[str], list[int]], tmp_path: Path
+) -> None:
     texts = {"b1.txt": "first file ", "b2.txt": "second file", "a.txt": "last file\n"}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -209,7 +219,9 @@ def test_the_manifest_says_what_was_made_from_what(tokenize: Run, real_text: Pat
 
 
 @pytest.mark.parametrize("options", [(), ("--mode", "shard", "--shard-tokens", "300k"), ("--format", "llmc")])
-def test_verify_finds_nothing_wrong_with_a_good_run(options: tuple[str, ...], tokenize: Run, real_text: Path, tmp_path: Path) -> None:  # fmt: skip
+def test_verify_finds_nothing_wrong_with_a_good_run(
+    options: tuple[str, ...], tokenize: Run, real_text: Path, tmp_path: Path
+) -> None:
     assert tokenize(real_text, "--out", tmp_path, *options, "--documents", "blank", "--val-ratio", "0.02").code == 0
     done = memwatch("verify", tmp_path, "--input", real_text)
     assert (done.code, "as tiktoken makes them" in done.out) == (0, True), done.out + done.err
@@ -240,7 +252,12 @@ def test_verify_finds_what_is_wrong(tokenize: Run, real_text: Path, tmp_path: Pa
         manifest["files"][0]["sha256"] = hashlib.sha256(data).hexdigest()
         (folder / "manifest.json").write_text(json.dumps(manifest))
 
-    for damage, word in [(flip_a_bit, "other contents"), (cut_short, "bytes"), (lose_a_file, "cannot read"), (forge, "tiktoken")]:  # fmt: skip
+    for damage, word in [
+        (flip_a_bit, "other contents"),
+        (cut_short, "bytes"),
+        (lose_a_file, "cannot read"),
+        (forge, "tiktoken"),
+    ]:
         folder = tmp_path / damage.__name__
         shutil.copytree(good, folder)
         damage(folder)

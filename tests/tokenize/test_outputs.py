@@ -83,8 +83,10 @@ def test_a_file_has_its_final_name_only_when_complete(tmp_path: Path) -> None:
     outputs.append("train", _tokens(0, 25))
     _publish(outputs, tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == [
-        ".memwatch-partial", "train_shard_0000.bin", "train_shard_0001.bin",
-    ]  # fmt: skip
+        ".memwatch-partial",
+        "train_shard_0000.bin",
+        "train_shard_0001.bin",
+    ]
     outputs.close()
 
 
@@ -101,9 +103,12 @@ def test_publishing_twice_does_no_harm(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("damage", "message"),
-    [(lambda path: path.write_bytes(path.read_bytes()[:-1]), "shorter"), (lambda path: path.write_bytes(b"\0" * 200), "not what")],
+    [
+        (lambda path: path.write_bytes(path.read_bytes()[:-1]), "shorter"),
+        (lambda path: path.write_bytes(b"\0" * 200), "not what"),
+    ],
     ids=["cut short", "zeros after a power cut"],
-)  # fmt: skip
+)
 def test_a_damaged_partial_file_is_not_built_upon(tmp_path: Path, damage: object, message: str) -> None:
     outputs = _outputs(tmp_path, Settings())
     outputs.append("train", _tokens(0, 100))

@@ -1,0 +1,39 @@
+"""Import walls: what must not be loaded where."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"numpy", "textual", "tiktoken", "gigatoken", "pyarrow", "psutil", "pynvml", "requests"}
+
+
+def _loaded_by(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("import memwatch", id="memwatch"),
+        pytest.param("import memwatch.job", id="the job API"),
+        pytest.param("import memwatch.cli.commands", id="all commands"),
+        pytest.param("sys.argv = ['memwatch', '--help']; import memwatch.cli; memwatch.cli.main()", id="--help"),
+        pytest.param("import memwatch.tokenize.__main__", id="the coordinator, which is to stay small"),
+    ],
+)
+def test_nothing_heavy_is_loaded_by(code: str) -> None:
+    assert _loaded_by(code) & HEAVY == set()
+
+
+def test_the_core_knows_nothing_of_the_rest() -> None:
+    code = (
+        "import pkgutil, importlib, memwatch.core as core\n"
+        "for found in pkgutil.iter_modules(core.__path__): importlib.import_module(f'memwatch.core.{found.name}')\n"
+        "print(*(name for name in sys.modules if name.startswith('memwatch.')), file=sys.stderr)"
+    )
+    script = f"import sys\n{code}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert all(name.startswith("memwatch.core") for name in done.stderr.split())

@@ -1,0 +1,144 @@
+"""The smaller parts: the plan, progress, positions, checkpoints, inputs, the channel."""
+
+import json
+import os
+import socket
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memwatch.cli.plain import progress_line
+from memwatch.core.units import MIB
+from memwatch.errors import MemwatchError, UsageError
+from memwatch.job import Channel
+from memwatch.tokenize.blocks import Position
+from memwatch.tokenize.checkpoint import Checkpoint, Totals, load, save
+from memwatch.tokenize.inputs import expand, look_at
+from memwatch.tokenize.outputs import FileRecord, OutputState, PartState
+from memwatch.tokenize.plan import COORDINATOR_BYTES, SLOT_BYTES, SLOTS_A_WORKER, WORST_GROWTH_BYTES, plan
+from memwatch.tokenize.progress import Meter
+from memwatch.tokenize.settings import Settings
+
+
+@given(
+    limit=st.integers(16 * MIB, 1 << 36),
+    workers=st.one_of(st.none(), st.integers(1, 256)),
+    cores=st.integers(1, 256),
+    parquet=st.booleans(),
+)
+def test_a_plan_keeps_within_the_limit(limit: int, workers: int | None, cores: int, parquet: bool) -> None:
+    try:
+        found = plan(limit, workers, cores, 2, parquet)
+    except UsageError:
+        return
+    assert found.workers == workers if workers else 1 <= found.workers <= cores
+    each = found.worker_budget_bytes + WORST_GROWTH_BYTES + SLOTS_A_WORKER * SLOT_BYTES
+    assert COORDINATOR_BYTES + found.workers * each <= limit
+
+
+def test_the_default_plan_uses_the_cores_of_a_desktop() -> None:
+    assert plan(None, None, 4, 2, False).workers == 4
+
+
+def test_progress_projects_from_what_was_sampled_and_what_was_counted() -> None:
+    meter = Meter(total_bytes=1000, token_bytes=2, expected_tokens=250)
+    assert meter.report(0.0, 0, 0)["projected_tokens"] == 250
+    half = meter.report(5.0, 500, 200)
+    assert half["projected_tokens"] == 325
+    assert half["projected_output_bytes"] == 650
+    assert half["rate"] == 100
+    assert half["eta_s"] == 5
+
+
+def test_progress_without_a_total_says_what_it_knows() -> None:
+    report = Meter(total_bytes=None, token_bytes=2, expected_tokens=None).report(0.0, 10, 5)
+    assert report["total"] is None
+    assert report["eta_s"] is None
+    line = progress_line({**report, "rss_bytes": 1 << 20})
+    assert "%" not in line
+    assert "5 tokens" in line
+
+
+def test_a_checkpoint_survives_the_disk(tmp_path: Path) -> None:
+    record = FileRecord("train_shard_0000.bin", "train_0000.part", "train", 5, 10, "00")
+    outputs = OutputState(True, PartState(1, 2, "ab"), PartState(0, 1, "cd"), (record,))
+    totals = Totals(text_bytes=5, val_ranges=[[0, 1, 2]], engines=["tiktoken 1"])
+    checkpoint = Checkpoint(Settings().as_json(), [], Position(offset=5), outputs, totals, ("old.bin",), True)
+    save(checkpoint, tmp_path)
+    assert load(tmp_path) == checkpoint
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 99}', '{"schema": 1}'])
+def test_a_damaged_checkpoint_is_not_guessed_at(text: str, tmp_path: Path) -> None:
+    (tmp_path / "checkpoint.json").write_text(text)
+    with pytest.raises(MemwatchError, match="--fresh starts over"):
+        load(tmp_path)
+
+
+def test_patterns_are_expanded_and_names_are_not(tmp_path: Path) -> None:
+    for name in ("b.txt", "a.txt", "x[1].txt"):
+        (tmp_path / name).write_text("text")
+    names = [str(tmp_path / "[ab].txt"), str(tmp_path / "x[1].txt")]
+    assert [Path(path).name for path in expand(names)] == ["a.txt", "b.txt", "x[1].txt"]
+    with pytest.raises(UsageError, match="only once"):
+        expand(["-", "-"])
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("a.txt", b'{"text": "a txt is a text"}\n', "text"),
+        ("a.jsonl", b"not checked here\n", "jsonl"),
+        ("a", b'{"text": "records"}\n{"text": 1}\n', "jsonl"),
+        ("a", b'{"body": "no such field"}\n', "text"),
+        ("a", b"{ just a brace }\n", "text"),
+        ("a.csv", b"a,b\n", "text"),
+    ],
+)
+def test_an_input_is_known_by_name_and_content(name: str, data: bytes, kind: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert look_at(str(tmp_path / name), "text").kind == kind
+
+
+def test_a_change_anywhere_in_a_small_file_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"x" * 50_000)
+    before = look_at(str(path), "text")
+    assert look_at(str(path), "text").change_since(before.as_json()) is None
+    os.utime(path, ns=(1, 1))
+    assert "was modified" in (look_at(str(path), "text").change_since(before.as_json()) or "")
+
+
+def test_a_stalled_listener_does_not_stall_the_job() -> None:
+    ours, theirs = socket.socketpair()
+    channel = Channel(ours)
+    for i in range(100_000):
+        channel.send({"event": "progress", "done": i})
+    assert channel.is_open
+    theirs.close()
+    channel.send({"event": "progress"})
+    assert not channel.is_open
+    channel.close()
+
+
+def test_messages_arrive_whole_however_they_are_cut() -> None:
+    ours, theirs = socket.socketpair()
+    channel = Channel(ours)
+    data = json.dumps({"command": "shard"}).encode() + b"\nnonsense\n[1]\n"
+    received = []
+    for i in range(len(data)):
+        theirs.send(data[i : i + 1])
+        received += channel.receive()
+    assert received == [{"command": "shard"}]
+    theirs.close()
+    assert channel.receive() == []
+    assert not channel.is_open
+    channel.close()
+
+
+def test_a_ratio_is_exact() -> None:
+    assert Settings(val_ratio="0.0005").val_fraction == Fraction(1, 2000)
+    assert Settings(val_ratio="1/3").val_fraction == Fraction(1, 3)
