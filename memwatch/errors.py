@@ -70,3 +70,12 @@ def exit_with_sentence(command: Callable[[], int]) -> int:
         # Whoever read our output has gone. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except Exception as error:
+        if os.environ.get("MEMWATCH_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {error}"
+        print(
+            f"memwatch: something unexpected went wrong ({printable(what)}); MEMWATCH_DEBUG=1 tells more",
+            file=sys.stderr,
+        )
+        return ExitCode.BROKEN

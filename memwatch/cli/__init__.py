@@ -1,9 +1,12 @@
 """The command line: one file a command."""
 
+import signal
 import sys
 
 
 def main() -> int:
+    # Ctrl-C while modules are loaded ends us as it ends any program, without a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     from memwatch.cli.commands import memwatch
     from memwatch.cli.invoke import invoke
 

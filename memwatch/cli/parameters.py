@@ -40,7 +40,7 @@ def _share(text: str) -> str:
         raise ValueError(f"{text!r} is not a share; write it as 0.0005 or 1/2000") from None
     if not 0 <= value < 1:
         raise ValueError(f"{text} is not a share; it must be at least 0 and less than 1")
-    return text
+    return str(value)  # 0.0005 and 5e-4 are the same.
 
 
 def _workers(text: str) -> int | None:
@@ -54,6 +54,8 @@ def _workers(text: str) -> int | None:
 def _documents(text: str) -> str:
     if not text:
         raise ValueError("the text between documents cannot be empty")
+    if not text.isascii() and text != text.encode("utf-8", "replace").decode():
+        raise ValueError("the text between documents must be UTF-8")
     return text
 
 

@@ -1,5 +1,6 @@
 """Progress as plain lines on standard error: on a terminal one line, rewritten; elsewhere a line now and then."""
 
+import io
 import shutil
 import sys
 import time
@@ -14,9 +15,10 @@ LATER_EVERY_S = 10.0
 
 
 class PlainView:
-    def __init__(self, stream: TextIO = sys.stderr) -> None:
-        self._stream = stream
-        self._rewrites = stream.isatty()
+    def __init__(self, stream: TextIO | None = None) -> None:
+        # Python has none where standard error was closed.
+        self._stream = stream or sys.stderr or io.StringIO()
+        self._rewrites = self._stream.isatty()
         self._started_s = time.monotonic()
         self._shown_s = 0.0
         self._line_is_open = False

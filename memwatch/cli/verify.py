@@ -24,6 +24,8 @@ def verify(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None
     if result.problems:
         return ExitCode.PROBLEM_FOUND
     click.echo(f"{result.files} files, {format_count(result.tokens)} tokens: as the manifest says")
-    if inputs:
+    if inputs and not result.sampled_tokens:
+        click.echo("no train tokens to sample")
+    elif inputs:
         click.echo(f"{format_count(result.sampled_tokens)} tokens sampled: as tiktoken makes them")
     return ExitCode.OK

@@ -7,18 +7,18 @@ all that is needed to go on from there.
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
-from memwatch.core.units import MIB, format_size
+from memwatch.core.units import format_size
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.cuts import CELL_EDGE_BYTES, Cut, Cuts, RecordCuts, TextCuts
 from memwatch.tokenize.documents import separator_named
-from memwatch.tokenize.inputs import Input, Kind, StandardInput, Stream
+from memwatch.tokenize.inputs import LONGEST_RECORD_BYTES, Input, Kind, StandardInput, Stream
 from memwatch.tokenize.rows import Rows
 from memwatch.tokenize.settings import Settings, Split
 from memwatch.tokenize.split import Splitter
 from memwatch.tokenize.vocabulary import Encoding
 
-# The longest record, and so the largest block. Text is cut long before that.
-MOST_BLOCK_BYTES = 16 * MIB
+# The longest record is the largest block. Text is cut long before that.
+MOST_BLOCK_BYTES = LONGEST_RECORD_BYTES
 MOST_ROWS = 50_000
 
 
@@ -90,11 +90,16 @@ class BlockReader:
     def at_end(self) -> bool:
         return self.position.input >= len(self._inputs)
 
+    def open(self) -> None:
+        """Open the current input, which takes a while if it has to be read up to the position."""
+        if self._source is None and not self.at_end:
+            self._source = self._opened(self._inputs[self.position.input])
+
     def next(self, limit: int) -> Block | None:
         """The next block of about `limit` bytes; None at the end, and while standard input has not enough."""
         while not self.at_end:
-            if self._source is None:
-                self._source = self._open(self._inputs[self.position.input])
+            self.open()
+            assert self._source is not None
             block = self._source.next(self.position, limit, self._splitter)
             if block is not None:
                 self.position = block.after
@@ -109,7 +114,7 @@ class BlockReader:
             self._source.close()
             self._source = None
 
-    def _open(self, source: Input) -> "_Source":
+    def _opened(self, source: Input) -> "_Source":
         at = self.position
         if source.kind == "parquet":
             rows = Rows(source, self._settings.text_column, at.row_group, at.row)
@@ -240,24 +245,32 @@ class _RowBlocks:
 
     def _whole_rows(self, at: Position, limit: int, splitter: Splitter) -> Block:
         side: Split = "val" if splitter.in_val else "train"
+        change_at = splitter.change_at
         data = bytearray()
         ends: list[int] = []
         missing = 0
-        after = at
-        while self._look_ahead() and (row := self._next_row) is not None:
-            if data and (len(data) + len(row.text or b"") > limit or len(ends) == MOST_ROWS):
+        last = self._next_row
+        while len(ends) + missing < MOST_ROWS and self._look_ahead() and (row := self._next_row) is not None:
+            if data and len(data) + len(row.text or b"") > limit:
                 break
-            self._next_row = None
+            last, self._next_row = row, None
             if row.text is None:
                 missing += 1
             else:
                 data += row.text
                 ends.append(len(data))
-            after = replace(after, row_group=row.group, row=row.index + 1, offset=at.offset + len(data))
-            if splitter.change_at is not None and after.total_bytes >= splitter.change_at:
-                splitter.change_sides(after.total_bytes)
+            if change_at is not None and at.total_bytes + len(data) >= change_at:
+                splitter.change_sides(at.total_bytes + len(data))
                 break
-        after = replace(after, val_bytes=splitter.val_bytes, unit_start=splitter.unit_start)
+        assert last is not None
+        after = replace(
+            at,
+            row_group=last.group,
+            row=last.index + 1,
+            offset=at.offset + len(data),
+            val_bytes=splitter.val_bytes,
+            unit_start=splitter.unit_start,
+        )
         layout = Layout("parquet", row_ends=tuple(ends), missing_rows=missing)
         return Block(bytes(data), layout, side, False, at, after, self._rows.file_position)
 

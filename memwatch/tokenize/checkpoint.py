@@ -127,12 +127,12 @@ def _open_nofollow(path: str, flags: int) -> int:
 
 def make_partial_folder(partial: Path) -> None:
     partial.mkdir(mode=0o700, exist_ok=True)
-    if partial.is_symlink():
-        raise MemwatchError(f"{partial} is a symbolic link; remove it")
     sync_folder(partial.parent)
 
 
 def drop_partial_folder(partial: Path) -> None:
+    if partial.is_symlink():
+        raise MemwatchError(f"{partial} is a symbolic link; remove it")
     if partial.is_dir():
         # The checkpoint goes first: without it, the rest means nothing to anyone.
         (partial / "checkpoint.json").unlink(missing_ok=True)

@@ -108,7 +108,7 @@ class TextCuts:
         return self._first_safe(window, start, len(window))
 
     def in_document(self, window: bytes, at: int) -> bool:
-        return self._separator is not None and self._separator.last_boundary(window, at) != at
+        return self._separator is not None and not self._separator.is_boundary(window, at)
 
     def _before_separator(self, window: bytes) -> int:
         """Up to where no separator begins: the first one here, or one of which only the beginning is in view."""

@@ -5,6 +5,7 @@ none at all. Records (jsonl, parquet) are documents by themselves and need no se
 """
 
 import re
+from collections.abc import Iterator
 from typing import Protocol
 
 
@@ -19,22 +20,41 @@ class Separator(Protocol):
     def last_boundary(self, window: bytes, limit: int) -> int | None:
         """The last boundary in (0, limit] that more text could not move."""
 
+    def is_boundary(self, window: bytes, at: int) -> bool:
+        """Whether a document ends at `at`, also where it ends inside a separator."""
+
 
 class TextSeparator:
     def __init__(self, text: bytes) -> None:
         self._text = text
         self.longest_bytes = len(text)
+        # Such as two line ends among three: which two they are depends on where one begins to look.
+        self._overlaps_itself = any(text.startswith(text[i:]) for i in range(1, len(text)))
 
     def split(self, text: bytes) -> list[bytes]:
         return text.split(self._text)
 
     def first_boundary(self, window: bytes, start: int) -> int | None:
+        if self._overlaps_itself:
+            return next((end for end in self._ends(window, len(window)) if end >= max(start, 1)), None)
         found = window.find(self._text, max(start - len(self._text), 0))
         return None if found < 0 else found + len(self._text)
 
     def last_boundary(self, window: bytes, limit: int) -> int | None:
+        if self._overlaps_itself:
+            return max(self._ends(window, limit), default=None)
         found = window.rfind(self._text, 0, limit)
         return None if found < 0 else found + len(self._text)
+
+    def is_boundary(self, window: bytes, at: int) -> bool:
+        return self.last_boundary(window, at) == at
+
+    def _ends(self, window: bytes, limit: int) -> Iterator[int]:
+        """From the window's start, which is no place inside a separator, one after the other, as `split` does it."""
+        end = 0
+        while (found := window.find(self._text, end, limit)) >= 0:
+            end = found + len(self._text)
+            yield end
 
 
 class LineSeparator(TextSeparator):
@@ -56,9 +76,7 @@ class BlankLineSeparator:
 
     def first_boundary(self, window: bytes, start: int) -> int | None:
         # A boundary is never inside a run of line ends: look from where the run around `start` begins.
-        begin = min(start, len(window))
-        while begin > 0 and window[begin - 1] in b"\r\n":
-            begin -= 1
+        begin = len(window[:start].rstrip(b"\r\n"))
         for run in self._run.finditer(window, begin):
             if run.end() == len(window):
                 return None
@@ -72,8 +90,11 @@ class BlankLineSeparator:
             run = self._run.match(window, found)
             if run is not None and run.end() <= limit and run.end() < len(window):
                 return run.end()
-            end = found + 1
+            end = len(window[:found].rstrip(b"\r\n"))
         return None
+
+    def is_boundary(self, window: bytes, at: int) -> bool:
+        return window.count(b"\n", len(window[:at].rstrip(b"\r\n")), at) >= 2
 
 
 def _without_carriage_returns(parts: list[bytes]) -> list[bytes]:

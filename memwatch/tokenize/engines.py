@@ -107,6 +107,8 @@ def _parts_it_can_take(text: str, pretokenizer: str) -> list[str]:
     line end, because there everything up to a line end is one pretoken."""
     cuts: list[int] = []
     for run in _LONG_RUN.finditer(text):
+        if pretokenizer == "o200k" and text[run.end()] == "/":
+            continue  # Punctuation takes line ends and slashes along.
         if pretokenizer != "gpt2":
             line_end = max(text.rfind("\n", run.start(), run.end()), text.rfind("\r", run.start(), run.end()))
             cuts += [line_end + 1] if line_end >= 0 else []

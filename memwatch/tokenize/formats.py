@@ -5,6 +5,7 @@ llmc  llm.c, modded-nanogpt: a header of 256 int32. NAME_val_000000.bin, NAME_tr
 npy   build-nanogpt: numpy's header. NAME_val_000000.npy, NAME_train_000001.npy, ...
 """
 
+import re
 import struct
 from dataclasses import dataclass
 
@@ -50,10 +51,9 @@ class Names:
         index = 0 if split == "val" else shard + 1
         return f"{self.stem}_{split}_{index:06d}.{suffix}"
 
-    def patterns(self) -> tuple[str, ...]:
-        """Glob patterns of every name a run of this format may give."""
+    def may_be_ours(self, name: str) -> bool:
+        """Whether a run of this format may give a file this name."""
         if self.format == "bin":
-            return ("train.bin", "val.bin", "train_shard_*.bin")
+            return re.fullmatch(r"train\.bin|val\.bin|train_shard_\d{4,}\.bin", name) is not None
         suffix = "bin" if self.format == "llmc" else "npy"
-        stem = "".join(f"[{c}]" if c in "*?[" else c for c in self.stem)
-        return (f"{stem}_train_*.{suffix}", f"{stem}_val_*.{suffix}")
+        return re.fullmatch(rf"{re.escape(self.stem)}_(train|val)_\d{{6,}}\.{suffix}", name) is not None

@@ -26,6 +26,7 @@ Packing = Literal["gzip", "zstd"]
 
 STANDARD_INPUT = "-"
 SNIFF_BYTES = 64 * KIB
+LONGEST_RECORD_BYTES = 16 * MIB
 FINGERPRINT_PIECES = 16
 FINGERPRINT_PIECE_BYTES = 4 * KIB
 PACKED_READ_BYTES = 1 * MIB
@@ -33,7 +34,8 @@ PACKED_READ_BYTES = 1 * MIB
 MOST_RUBBISH_FRACTION = 0.3
 LEAST_BYTES_TO_JUDGE = 512
 
-_MAGIC: dict[bytes, Packing] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+# zstd files may begin with a frame to be skipped, as pzstd's do.
+_MAGIC: dict[bytes, Packing] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\x50\x2a\x4d\x18": "zstd"}
 _TEXT_SUFFIXES = {".txt", ".text", ".md", ".rst"}
 _JSONL_SUFFIXES = {".jsonl", ".ndjson"}
 _PACKING_SUFFIXES = {".gz", ".zst", ".gzip", ".zstd"}
@@ -115,13 +117,13 @@ def look_at(path: str, text_column: str, any_bytes: bool = False) -> Input:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise MemwatchError(f"{path} is not a regular file; to read from a pipe, give - and redirect it")
-            head = file.read(SNIFF_BYTES)
+            head = _head_of(file)
             packing = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
             fingerprint = _fingerprint(file, status.st_size)
         if packing is not None:
             with open_once(path) as packed:
                 unpacked = _unpacked(packed, packing, path)
-                head = unpacked.read(SNIFF_BYTES)
+                head = _head_of(unpacked)
     except IsADirectoryError as error:
         raise MemwatchError(
             f"{path} is a folder; name the files in it, for example {path.rstrip('/')}/*.txt"
@@ -134,6 +136,18 @@ def look_at(path: str, text_column: str, any_bytes: bool = False) -> Input:
     if kind != "parquet" and not any_bytes:
         _refuse_rubbish(path, head)
     return Input(path, kind, packing, status.st_size, status.st_mtime_ns, fingerprint)
+
+
+def _may_go_on(head: bytes | bytearray) -> bool:
+    """Whether more must be seen to tell what it is: the first record may be long."""
+    return len(head) < (LONGEST_RECORD_BYTES if head.lstrip()[:1] == b"{" else SNIFF_BYTES)
+
+
+def _head_of(file: io.BufferedIOBase) -> bytes:
+    head = file.read(SNIFF_BYTES)
+    if b"\n" not in head and _may_go_on(head):
+        head += file.readline(LONGEST_RECORD_BYTES)
+    return head
 
 
 def _kind(path: str, head: bytes, text_column: str) -> Kind:
@@ -320,11 +334,14 @@ _head_of_standard_input = bytearray()
 
 
 def _look_at_standard_input(text_column: str) -> Input:
-    while len(_head_of_standard_input) < SNIFF_BYTES and b"\n" not in _head_of_standard_input:
-        data = os.read(0, SNIFF_BYTES)
-        if not data:
-            break
-        _head_of_standard_input.extend(data)
+    try:
+        while b"\n" not in _head_of_standard_input and _may_go_on(_head_of_standard_input):
+            data = os.read(0, SNIFF_BYTES)
+            if not data:
+                break
+            _head_of_standard_input.extend(data)
+    except OSError as error:
+        raise MemwatchError(f"cannot read standard input: {error.strerror}") from error
     head = bytes(_head_of_standard_input)
     if head.startswith((*_MAGIC, b"PAR1")):
         raise MemwatchError("standard input is packed; unpack it first (zcat, zstd -dc), or name the file")

@@ -6,10 +6,9 @@ from memwatch.core.units import MIB, format_size
 from memwatch.errors import UsageError
 from memwatch.tokenize.settings import DEFAULT_MAX_MEMORY_BYTES
 
-# Measured, with room to spare: the coordinator (24 MiB), what pyarrow adds to it (90 MiB and its buffers), and a worker
-# with a new tokenizer and one block under way (50 MiB; 85 MiB for a vocabulary of 100,000).
+# Measured, with room to spare: the coordinator (24 MiB), and a worker with a new tokenizer and one block under way
+# (50 MiB; 85 MiB for a vocabulary of 100,000).
 COORDINATOR_BYTES = 40 * MIB
-PARQUET_BYTES = 160 * MIB
 WORKER_FLOOR_BYTES = {2: 96 * MIB, 4: 160 * MIB}
 SLOTS_A_WORKER = 2
 SLOT_BYTES = 4 * MIB
@@ -24,10 +23,11 @@ class Plan:
     floor_budget_bytes: int
 
 
-def plan(max_memory_bytes: int | None, workers: int | None, cores: int, token_bytes: int, reads_parquet: bool) -> Plan:
+def plan(max_memory_bytes: int | None, workers: int | None, cores: int, token_bytes: int, reading_bytes: int) -> Plan:
+    """`reading_bytes` is what the inputs take to read, beyond the usual."""
     limit = max_memory_bytes or DEFAULT_MAX_MEMORY_BYTES
     floor = WORKER_FLOOR_BYTES[token_bytes]
-    for_workers = limit - COORDINATOR_BYTES - (PARQUET_BYTES if reads_parquet else 0)
+    for_workers = limit - COORDINATOR_BYTES - reading_bytes
     a_worker = floor + SLOTS_A_WORKER * SLOT_BYTES
     fitting = for_workers // a_worker
     if fitting < (workers or 1):

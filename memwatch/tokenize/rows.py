@@ -3,13 +3,32 @@
 from collections.abc import Iterator
 from typing import Any
 
-from memwatch.core.units import KIB, MIB
+from memwatch.core.units import KIB, MIB, format_size
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.inputs import Input, ReadOnce, open_once
+from memwatch.tokenize.inputs import LONGEST_RECORD_BYTES, Input, ReadOnce, open_once
 
 BATCH_BYTES = 1 * MIB
-MOST_ROWS_A_BATCH = 4096
+# Rows differ in size, and only their mean is known: few at a time, so that a cluster of large ones does no harm.
+MOST_ROWS_A_BATCH = 256
 READ_BUFFER_BYTES = 256 * KIB
+MOST_FILES_LOOKED_AT = 64
+# Measured: pyarrow itself with its buffers, and 180 MB pages, which took 5 times that.
+BASE_BYTES = 150 * MIB
+COPIES_OF_A_PAGE = 5
+USUAL_ROW_BYTES = 16 * KIB
+
+
+def decoding_bytes(sources: list[Input], column: str) -> int:
+    """How much memory reading these files may take beside what everything else takes.
+
+    pyarrow decodes a page at a time, and makes copies of it; how large a page is shows only when it is read. Where rows
+    are of a usual size it is about a MiB; where they are large, it may be all there is of a column in a row group."""
+    largest = 0
+    for source in sources[:: max(len(sources) // MOST_FILES_LOOKED_AT, 1)]:
+        rows = Rows(source, column)
+        largest = max(largest, rows.largest_page_bytes())
+        rows.close()
+    return BASE_BYTES + COPIES_OF_A_PAGE * largest
 
 
 class Rows:
@@ -29,6 +48,7 @@ class Rows:
             raise MemwatchError(f"{self._name} is parquet; to read it: pip install 'memwatch[parquet]'") from error
         try:
             # Read pages as they are needed: the default holds a whole column chunk.
+            pyarrow.set_memory_pool(pyarrow.system_memory_pool())
             parquet = pyarrow.parquet.ParquetFile(self._file, pre_buffer=False, buffer_size=READ_BUFFER_BYTES)
         except Exception as error:
             raise MemwatchError(f"{self._name} is broken or not a parquet file: {_first_line(error)}") from error
@@ -40,8 +60,12 @@ class Rows:
             raise MemwatchError(
                 f"{self._name} has no column {self._column!r}; name one of {', '.join(schema.names)} with --text-column"
             )
-        kind = str(schema.field(self._column).type)
-        if not any(word in kind for word in ("string", "utf8", "binary")):
+        from pyarrow import types
+
+        kind = schema.field(self._column).type
+        value = kind.value_type if types.is_dictionary(kind) else kind
+        checks = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary)
+        if not any(is_text(value) for is_text in checks):
             raise MemwatchError(f"the column {self._column!r} of {self._name} holds {kind}, not text")
 
     @property
@@ -66,25 +90,48 @@ class Rows:
         for group in range(row_group, self._parquet.num_row_groups):
             skip = row if group == row_group else 0
             index = 0
-            for batch in self._parquet.iter_batches(self._rows_a_batch(group), [group], [self._column]):
+            for batch in self._parquet.iter_batches(
+                self._rows_a_batch(group), [group], [self._column], use_threads=False
+            ):
                 if index + len(batch) <= skip:
                     index += len(batch)
                     continue
-                for value in batch.column(0).cast(pyarrow.large_binary()):
+                column = batch.column(0)
+                if pyarrow.types.is_dictionary(column.type):
+                    column = column.dictionary_decode()
+                for value in column:
                     if index >= skip:
-                        buffer = value.as_buffer()
-                        yield group, index, None if buffer is None else buffer.to_pybytes()
+                        yield group, index, self._text(value.as_buffer())
                     index += 1
+            # What was decoded goes back to the system, not into a pool for later.
+            pyarrow.default_memory_pool().release_unused()
+
+    def _text(self, buffer: Any) -> bytes | None:
+        if buffer is None:
+            return None
+        if buffer.size > LONGEST_RECORD_BYTES:
+            raise MemwatchError(f"{self._name} has a row of more than {format_size(LONGEST_RECORD_BYTES)}")
+        text: bytes = buffer.to_pybytes()
+        return text
+
+    def largest_page_bytes(self) -> int:
+        largest = BATCH_BYTES
+        for group in range(self._parquet.num_row_groups):
+            chunk_bytes, row_count = self._column_size(group)
+            if chunk_bytes > USUAL_ROW_BYTES * row_count:
+                largest = max(largest, chunk_bytes)
+        return largest
 
     def _rows_a_batch(self, group: int) -> int:
+        chunk_bytes, row_count = self._column_size(group)
+        return int(min(max(BATCH_BYTES * row_count / max(chunk_bytes, 1), 1), MOST_ROWS_A_BATCH))
+
+    def _column_size(self, group: int) -> tuple[int, int]:
+        """Bytes, when unpacked, and rows."""
         metadata = self._parquet.metadata.row_group(group)
-        column_index = next(
-            (i for i in range(metadata.num_columns) if metadata.column(i).path_in_schema == self._column), None
-        )
-        if column_index is None or not metadata.num_rows:
-            return 1
-        row_bytes = metadata.column(column_index).total_uncompressed_size / metadata.num_rows
-        return int(min(max(BATCH_BYTES / max(row_bytes, 1), 1), MOST_ROWS_A_BATCH))
+        columns = (metadata.column(i) for i in range(metadata.num_columns))
+        size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema == self._column)
+        return size, metadata.num_rows
 
 
 def _first_line(error: Exception) -> str:

@@ -6,6 +6,7 @@ a finished run       refuse; --force replaces it once there is something to repl
 """
 
 import errno
+import itertools
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +25,14 @@ from memwatch.tokenize.outputs import FileRecord, Outputs, OutputState, publish
 from memwatch.tokenize.pipeline import Limits, Pipeline
 from memwatch.tokenize.plan import Plan, plan
 from memwatch.tokenize.progress import Meter
+from memwatch.tokenize.rows import decoding_bytes
 from memwatch.tokenize.settings import Request
 from memwatch.tokenize.signals import Signals
 from memwatch.tokenize.sizing import expected_tokens
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 
+# A file name has 255 bytes, some of them for _train_000001.bin.
+LONGEST_STEM_BYTES = 200
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -37,6 +41,7 @@ class Result:
     folder: Path
     files: tuple[FileRecord, ...]
     totals: Totals
+    wants_val: bool
 
 
 class Session:
@@ -58,7 +63,7 @@ class Session:
     def _names(self) -> Names:
         first = self._inputs[0]
         stem = "stdin" if first.is_standard_input else Path(first.path).name.split(".")[0] or "tokens"
-        return Names(self._settings.format, stem)
+        return Names(self._settings.format, os.fsdecode(os.fsencode(stem)[:LONGEST_STEM_BYTES]))
 
     def run(self) -> Result:
         self._look_at_inputs()
@@ -69,9 +74,10 @@ class Session:
                 return self._run_locked(lock)
         except OSError as error:
             if error.errno in NO_SPACE:
+                kept = "nothing was written yet" if self._settings.mode == "memory" else "everything up to now is kept"
                 raise OutOfSpace(
-                    f"no space is left for {self._folder} ({error.strerror}); everything up to the last checkpoint is "
-                    "kept: make room and give the same command to continue"
+                    f"no space is left for {self._folder} ({error.strerror}); {kept}: "
+                    "make room and give the same command to continue"
                 ) from error
             raise MemwatchError(f"cannot write in {self._folder}: {error.strerror or error}") from error
 
@@ -100,7 +106,8 @@ class Session:
         self._publish(checkpoint.outputs)
         manifests.save(manifests.manifest_of(checkpoint, self._encoding), self._partial, self._folder)
         checkpoints.drop_partial_folder(self._partial)
-        return Result(self._folder, checkpoint.outputs.complete, checkpoint.totals)
+        wants_val = self._settings.val_fraction > 0
+        return Result(self._folder, checkpoint.outputs.complete, checkpoint.totals, wants_val)
 
     def _resumed(self) -> Checkpoint | None:
         if self._request.fresh:
@@ -129,8 +136,16 @@ class Session:
         return checkpoint
 
     def _finished_files(self) -> list[str]:
-        patterns = (*self._names.patterns(), manifests.NAME)
-        return sorted({path.name for pattern in patterns for path in self._folder.glob(pattern)})
+        """What an earlier run made here, by its manifest and by its names. Nothing else is ever replaced."""
+        found = {path.name for path in self._folder.iterdir() if self._names.may_be_ours(path.name)}
+        if (self._folder / manifests.NAME).exists():
+            listed = {record["name"] for record in manifests.load(self._folder)["files"]}
+            found |= {name for name in listed if (self._folder / name).is_file() and name == Path(name).name}
+            found.add(manifests.NAME)
+        for source, name in itertools.product(self._inputs, found):
+            if not source.is_standard_input and os.path.samefile(source.path, self._folder / name):
+                raise UsageError(f"the input {source.path} has a name that the output would take; choose another --out")
+        return sorted(found)
 
     def _checkpoint(
         self, position: Position, outputs: OutputState, totals: Totals, finished: bool = False
@@ -152,11 +167,14 @@ class Session:
         try:
             expected = expected_tokens(self._inputs, self._settings, self._encoding, crew.count_tokens)
             self._check_space(expected, totals)
+            # To skip what was read before may take long; until then a signal ends the run at once.
+            reader.open()
             meter = Meter(_total_bytes(self._inputs), self._encoding.token_bytes, expected)
             limits = Limits(self._request.resources.block_bytes, self._held_limit())
             Pipeline(
                 self._inputs, reader, crew, outputs, totals, limits, self._signals, self._channel, meter, save
             ).run()
+            self._signals.finish()
             self._check_inputs_again(totals)
             if crew.engine is not None and crew.engine not in totals.engines:
                 totals.engines.append(crew.engine)
@@ -181,8 +199,12 @@ class Session:
             resources.workers,
             _cores(),
             self._encoding.token_bytes,
-            reads_parquet=any(source.kind == "parquet" for source in self._inputs),
+            self._reading_bytes(),
         )
+
+    def _reading_bytes(self) -> int:
+        parquet = [source for source in self._inputs if source.kind == "parquet"]
+        return decoding_bytes(parquet, self._settings.text_column) if parquet else 0
 
     def _held_limit(self) -> int | None:
         """In memory mode under a limit, half of it is for the tokens and half for the workers."""

@@ -25,6 +25,8 @@ class Signals:
             # Whoever started us may have wanted a signal to be ignored, as nohup does.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._note)
+        # Blocked since the process began: what came since then comes now.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (*ASK_TO_STOP, ASK_FOR_SHARDS))
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if number == ASK_FOR_SHARDS:
@@ -32,7 +34,13 @@ class Signals:
             return
         already_stopping, self.stop = self.stop is not None, number
         if not self.patient and not already_stopping:
-            raise Interrupted("interrupted before it began", number)
+            raise Interrupted("interrupted; what was made before is kept: give the same command to continue", number)
+
+    def finish(self) -> None:
+        """All is read; from here on it takes less time to end than to explain why not. While Python shuts down, handled
+        signals get their default meaning back; ignored ones do not."""
+        for number in (*ASK_TO_STOP, ASK_FOR_SHARDS):
+            signal.signal(number, signal.SIG_IGN)
 
     def drain(self) -> None:
         try:

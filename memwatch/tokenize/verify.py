@@ -32,9 +32,19 @@ class Verified:
 
 
 def verify(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None) -> Verified:
+    try:
+        return _verified(folder, inputs, samples, seed)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise MemwatchError(f"the manifest in {folder} is damaged ({type(error).__name__}: {error})") from error
+
+
+def _verified(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None) -> Verified:
     manifest = manifests.load(folder)
     encoding = encoding_named(manifest["encoding"])
     problems = [problem for record in manifest["files"] for problem in _problems_of_file(folder, record, manifest)]
+    for split, tokens in manifest["tokens"].items():
+        if sum(record["tokens"] for record in manifest["files"] if record["split"] == split) != tokens:
+            problems.append(f"the {split} files do not have {tokens} tokens together, as the manifest says")
     sampled = 0
     if inputs and not problems:
         for tokens, problem in _samples(folder, manifest, encoding, inputs, samples, random.Random(seed)):

@@ -76,8 +76,8 @@ def rank_file(encoding: Encoding) -> Path:
     ranks = _fetched(encoding)
     try:
         return store(ranks, path)
-    except OSError as error:
-        raise MemwatchError(f"cannot keep the vocabulary in {path.parent}: {error.strerror}") from error
+    except OSError:
+        return _in_memory(ranks)  # No cache to write to: it takes half a second longer, every time.
 
 
 def is_genuine(ranks: bytes, encoding: Encoding) -> bool:
@@ -103,8 +103,7 @@ def reference(encoding: Encoding, ranks: Path) -> "tiktoken.Encoding":
 
 
 def cache_folder() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "memwatch"
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "memwatch"
 
 
 def _fetched(encoding: Encoding) -> bytes:
@@ -126,9 +125,21 @@ def store(data: bytes, path: Path) -> Path:
     """Put a file into the cache, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(data)
-    os.replace(file.name, path)
+        try:
+            file.write(data)
+            file.flush()
+            os.replace(file.name, path)
+        except OSError:
+            os.unlink(file.name)
+            raise
     return path
+
+
+def _in_memory(ranks: bytes) -> Path:
+    """A file that only this process and those it forks can see, and that goes with them."""
+    fd = os.memfd_create("ranks")
+    os.write(fd, ranks)
+    return Path(f"/proc/self/fd/{fd}")
 
 
 def _parse(ranks: bytes) -> dict[bytes, int]:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from memwatch.cli.invoke import invoke
-from memwatch.tokenize.__main__ import tokenize as tokenize_command
+from memwatch.tokenize.command import tokenize as tokenize_command
 from tests.helpers import Finished, error_of, memwatch
 
 Run = Callable[..., Finished]

@@ -99,7 +99,7 @@ def _documents(text: str, documents: str) -> list[str]:
     return text.split(documents)
 
 
-@given(text=nasty_text, limit=limits, documents=st.sampled_from(["line", "<|endoftext|>", "\n\n", " 12 "]))
+@given(text=nasty_text, limit=limits, documents=st.sampled_from(["line", "<|endoftext|>", "\n\n", " 12 ", "aa", "''s"]))
 @many
 def test_documents_are_encoded_alone_and_marked(
     text: str, limit: int, documents: str, fast: Engine, gpt2: Encoding, gpt2_reference: Reference, tmp_path: Path
@@ -234,3 +234,24 @@ def test_packed_text_is_read_as_the_plain_text(real_text: Path, fast: Engine, gp
 def test_a_position_survives_json() -> None:
     position = Position(1, 2, 3, True, 4, 5, 6, "digest", 7, 8)
     assert Position(**json.loads(json.dumps(position.as_json()))) == position
+
+
+@pytest.mark.parametrize("documents", ["blank", "\n\n", "line"])
+def test_a_megabyte_of_line_ends_is_read_in_a_moment(
+    documents: str, fast: Engine, gpt2: Encoding, gpt2_reference: Reference, tmp_path: Path
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"x" + b"\n" * 3_000_000 + b"y z")
+    read = read_in_blocks(path, Settings(val_ratio="0", documents=documents), gpt2, fast, 1 << 20)
+    # Where such a run is cut is inexact; but there are two documents, and two marks.
+    assert read.counts.documents == 2 or documents == "\n\n"
+    assert read.train.count(END_OF_TEXT) == read.counts.documents
+    assert read.train[:2] == [*gpt2_reference("x"), END_OF_TEXT]
+
+
+def test_rows_without_text_do_not_make_an_endless_block(fast: Engine, gpt2: Encoding, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": pa.array([None] * 60_000 + [""] * 60_000 + ["x"], pa.string())}), path)
+    read = read_in_blocks(path, Settings(val_ratio="0"), gpt2, fast, 1 << 20)
+    assert len(read.blocks) == 3
+    assert (read.counts.missing_texts, read.counts.documents) == (60_000, 60_001)

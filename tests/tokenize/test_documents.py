@@ -30,7 +30,13 @@ def test_text_has_no_documents_unless_asked(documents: str) -> None:
 
 @pytest.mark.parametrize(
     ("documents", "pattern"),
-    [("line", rb"\n"), ("blank", rb"\n\r?\n[\r\n]*"), ("<|endoftext|>", rb"<\|endoftext\|>")],
+    [
+        ("line", rb"\n"),
+        ("blank", rb"\n\r?\n[\r\n]*"),
+        ("<|endoftext|>", rb"<\|endoftext\|>"),
+        ("\n\n", rb"\n\n"),
+        ("bb", rb"bb"),
+    ],
 )
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=30), data=st.data())
 def test_boundaries_are_where_separators_end(
@@ -44,3 +50,13 @@ def test_boundaries_are_where_separators_end(
     ends = [m.end() for m in re.finditer(pattern, window) if documents != "blank" or m.end() < len(window)]
     assert separator.first_boundary(window, at) == min((end for end in ends if end >= max(at, 1)), default=None)
     assert separator.last_boundary(window, at) == max((end for end in ends if end <= at), default=None)
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+def test_a_long_run_of_blank_lines_takes_no_time(line_end: bytes) -> None:
+    separator = separator_named("blank")
+    assert separator is not None
+    window = b"x" + line_end * 1_000_000
+    assert separator.last_boundary(window, len(window) - 5) is None
+    assert separator.first_boundary(window, 1000) is None
+    assert separator.is_boundary(window, len(window) - 6)

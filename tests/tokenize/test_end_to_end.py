@@ -300,3 +300,85 @@ def test_plain_output_goes_to_standard_error_only(tokenize: Run, tmp_path: Path)
     done = memwatch("run", "--ui", "none", "tokenize", tmp_path / "a.txt")
     assert (done.code, done.err) == (0, "")
     assert "train.bin" in done.out
+
+
+def test_force_replaces_what_memwatch_made_and_nothing_else(tokenize: Run, tmp_path: Path) -> None:
+    source = tmp_path / "a.txt"
+    source.write_text("one two three")
+    assert tokenize(source, "--mode", "shard").code == 0
+    for name in ("train_shard_notes.bin", "train_shard_0000.bin.bak", "val.bin.old"):
+        (tmp_path / name).write_text("mine")
+    # In another format too, the files of the earlier run go: its manifest names them.
+    assert tokenize(source, "--force", "--format", "npy").code == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "a.txt",
+        "a_train_000001.npy",
+        "a_val_000000.npy",
+        "manifest.json",
+        "train_shard_0000.bin.bak",
+        "train_shard_notes.bin",
+        "val.bin.old",
+    ]
+
+
+@pytest.mark.parametrize("name", ["train.bin", "train_shard_0000.bin"])
+def test_an_input_is_never_taken_for_old_output(name: str, tokenize: Run, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("one two three")
+    done = tokenize(tmp_path / name, "--force")
+    assert done.code == 2
+    assert "choose another --out" in error_of(done)
+    assert (tmp_path / name).read_text() == "one two three"
+
+
+def test_a_foreign_manifest_is_left_alone(tokenize: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one two three")
+    (tmp_path / "manifest.json").write_text('{"name": "a web app"}')
+    done = tokenize(tmp_path / "a.txt", "--force")
+    assert done.code == 1
+    assert "not a manifest that this version of memwatch can read" in error_of(done)
+    assert (tmp_path / "manifest.json").read_text() == '{"name": "a web app"}'
+
+
+def test_a_long_first_record_from_a_pipe_is_still_a_record(
+    tokenize: Run, gpt2_reference: Callable[[str], list[int]], tmp_path: Path
+) -> None:
+    text = "long words " * 30_000
+    source = tmp_path / "records"
+    source.write_text(json.dumps({"text": text}) + "\n")
+    with source.open("rb") as file:
+        assert tokenize("-", "--out", tmp_path / "1", "--val-ratio", "0", stdin=file).code == 0
+    assert tokenize(source, "--out", tmp_path / "2", "--val-ratio", "0").code == 0
+    for folder in ("1", "2"):
+        assert read_tokens(tmp_path / folder / "train.bin").tolist() == [*gpt2_reference(text), END_OF_TEXT]
+
+
+def test_closed_streams_do_no_harm(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one two three")
+    command = f"{sys.executable} -m memwatch run tokenize"
+    for i, line in enumerate(
+        [f"{command} a.txt --out 0 2>&-", f"{command} a.txt --out 1 >&-", f"{command} a.txt --out 2 <&-"]
+    ):
+        assert subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, timeout=HANG_S).returncode == 0
+        assert (tmp_path / str(i) / "train.bin").exists()
+    done = subprocess.run(
+        f"{command} - --out 3 <&-", shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S
+    )
+    assert done.returncode == 1
+    assert "cannot read standard input" in done.stderr
+
+
+def test_a_cache_is_not_needed(tokenize: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one two three")
+    done = tokenize(tmp_path / "a.txt", env={**os.environ, "XDG_CACHE_HOME": "/proc/nowhere"})
+    assert done.code == 0, done.err
+
+
+def test_a_damaged_manifest_is_reported_in_one_sentence(tokenize: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one two three")
+    assert tokenize(tmp_path / "a.txt").code == 0
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    del manifest["files"][0]["sha256"]
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    done = memwatch("verify", tmp_path)
+    assert done.code == 1
+    assert "is damaged" in error_of(done)

@@ -31,16 +31,16 @@ from memwatch.tokenize.settings import Settings
 )
 def test_a_plan_keeps_within_the_limit(limit: int, workers: int | None, cores: int, parquet: bool) -> None:
     try:
-        found = plan(limit, workers, cores, 2, parquet)
+        found = plan(limit, workers, cores, 2, 150 * MIB if parquet else 0)
     except UsageError:
         return
     assert found.workers == workers if workers else 1 <= found.workers <= cores
     each = found.worker_budget_bytes + WORST_GROWTH_BYTES + SLOTS_A_WORKER * SLOT_BYTES
-    assert COORDINATOR_BYTES + found.workers * each <= limit
+    assert COORDINATOR_BYTES + (150 * MIB if parquet else 0) + found.workers * each <= limit
 
 
 def test_the_default_plan_uses_the_cores_of_a_desktop() -> None:
-    assert plan(None, None, 4, 2, False).workers == 4
+    assert plan(None, None, 4, 2, 0).workers == 4
 
 
 def test_progress_projects_from_what_was_sampled_and_what_was_counted() -> None:

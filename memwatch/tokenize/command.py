@@ -1,0 +1,107 @@
+"""The job's command line: `memwatch run tokenize ...` runs `python -m memwatch.tokenize ...`."""
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from memwatch import job
+from memwatch.cli.invoke import invoke
+from memwatch.cli.parameters import COUNT, DOCUMENTS, SHARE, SIZE, WORKERS
+from memwatch.core.units import format_count, format_duration, format_size
+from memwatch.errors import ExitCode, printable
+from memwatch.tokenize.session import Result, Session
+from memwatch.tokenize.settings import (
+    DEFAULT_BLOCK_BYTES,
+    DEFAULT_MODE,
+    DEFAULT_SHARD_TOKENS,
+    Errors,
+    Format,
+    Mode,
+    Request,
+    Resources,
+    Settings,
+)
+from memwatch.tokenize.signals import Signals
+
+
+@click.command(name="tokenize", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the output [default: that of the first input]."
+)
+@click.option("--mode", type=click.Choice(get_args(Mode)), help="One file, shards, or all in memory until the end.")
+@click.option("--shard-tokens", type=COUNT, help="Tokens in a shard [default: 500M; 100M for llmc and npy].")
+@click.option("--format", "kind", type=click.Choice(get_args(Format)), default="bin", show_default=True,
+              help="nanoGPT's, llm.c's or build-nanogpt's files.")  # fmt: skip
+@click.option("--encoding", default="gpt2", show_default=True, help="tiktoken's name of the encoding.")
+@click.option("--val-ratio", type=SHARE, default="0.0005", show_default=True,
+              help="Share of the text that goes to validation.")  # fmt: skip
+@click.option("--documents", type=DOCUMENTS, default="auto", show_default=True,
+              help="What ends a document in text; every record of jsonl and parquet is one.")  # fmt: skip
+@click.option("--engine", type=click.Choice(["auto", "gigatoken", "tiktoken"]), default="auto", show_default=True,
+              help="gigatoken is fast; tiktoken is the reference.")  # fmt: skip
+@click.option("--workers", type=WORKERS, default="auto", show_default=True,
+              help="Processes that encode.")  # fmt: skip
+@click.option("--max-memory", type=SIZE, help="Memory for the whole job [default: 512M].")
+@click.option("--errors", type=click.Choice(get_args(Errors)), help="For bytes that are not UTF-8 [default: replace].")
+@click.option("--text-column", default="text", show_default=True, help="Field or column that holds the text.")
+@click.option("--fresh", is_flag=True, help="Drop a partial run and start over.")
+@click.option("--force", is_flag=True, help="Replace finished output.")
+@click.option("--block-size", type=SIZE, default=DEFAULT_BLOCK_BYTES, hidden=True)
+def tokenize(
+    inputs: tuple[str, ...], out: Path | None, mode: Mode | None, shard_tokens: int | None, kind: Format,
+    encoding: str, val_ratio: str, documents: str, engine: Any, workers: int | None, max_memory: int | None,
+    errors: Errors | None, text_column: str, fresh: bool, force: bool, block_size: int,
+) -> int:  # fmt: skip
+    """Turn text into tokens for training: exact, fast, in little memory, and safe to interrupt.
+
+    INPUT is a text, jsonl or parquet file, plain or packed (.gz, .zst); a quoted pattern such as 'data/*.jsonl'; or -
+    for standard input. An interrupted run is continued by the same command.
+    """
+    settings = Settings(
+        encoding=encoding,
+        format=kind,
+        mode=mode or DEFAULT_MODE[kind],
+        shard_tokens=shard_tokens or DEFAULT_SHARD_TOKENS[kind],
+        val_ratio=val_ratio,
+        documents=documents,
+        errors=errors or "replace",
+        text_column=text_column,
+    )
+    resources = Resources(engine, workers, max_memory, block_size)
+    request = Request(inputs, out, settings, resources, errors is not None, fresh, force)
+    result = Session(request, job.channel(), Signals()).run()
+    # The work is done and on disk; whether anybody reads about it is another matter.
+    with suppress(OSError):
+        click.echo(summary(result))
+    return ExitCode.OK
+
+
+def summary(result: Result) -> str:
+    totals = result.totals
+    lines = [f"{format_count(totals.tokens)} tokens in {format_duration(totals.seconds)}, {', '.join(totals.engines)}"]
+    shown = result.files if len(result.files) <= 6 else (*result.files[:3], None, *result.files[-2:])
+    for record in shown:
+        if record is None:
+            lines.append(f"  ... {len(result.files) - 5} more")
+        else:
+            path = printable(result.folder / record.name)
+            lines.append(f"  {path}  {record.tokens:,} tokens  {format_size(record.size_bytes)}")
+    remarks = {
+        "bytes that are not UTF-8 were replaced or left out": totals.replaced_bytes,
+        "inexact cuts in text without a place to cut": totals.inexact_cuts,
+        "records without a text": totals.missing_texts,
+    }
+    lines += [f"  note: {count:,} {what}" for what, count in remarks.items() if count]
+    if result.wants_val and not totals.val_tokens:
+        lines.append(
+            "  note: the text is too short for a share this small: val has no tokens; --val-ratio 0.1 gives it some"
+        )
+    return "\n".join(lines)
+
+
+def main() -> int:
+    return invoke(tokenize, "memwatch run tokenize", sys.argv[1:])
