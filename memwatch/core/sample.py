@@ -1,0 +1,104 @@
+"""Sample: the raw readings of one instant. Unknown is None, never 0. Rates come from two samples, elsewhere."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The host's, from /proc/meminfo; reclaimable ZFS cache counts as available."""
+
+    total_bytes: int
+    available_bytes: int
+    swap_total_bytes: int
+    swap_free_bytes: int
+    zram_bytes: int | None = None  # how much of the swap is RAM in disguise
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A memory cgroup above the job that has a limit. `used_bytes` is without page cache that can be dropped."""
+
+    path: str
+    limit_bytes: int
+    used_bytes: int
+    swap_used_bytes: int | None = None
+
+    @property
+    def available_bytes(self) -> int:
+        return max(self.limit_bytes - self.used_bytes, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """Time stalled since boot, in microseconds (PSI `total=`)."""
+
+    memory_some_us: int
+    memory_full_us: int
+    io_some_us: int | None = None
+    io_full_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """Counters since boot, in pages, except where None."""
+
+    swapped_in_pages: int
+    swapped_out_pages: int
+    major_faults: int
+    refaults: int | None = None  # pages read back soon after they were dropped
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    pid: int
+    start_ticks: int  # with the pid, names one process for ever
+    parent_pid: int
+    state: str
+    rss_bytes: int
+    swap_bytes: int
+    cpu_s: float
+    read_bytes: int | None
+    written_bytes: int | None
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    index: int
+    name: str
+    used_fraction: float | None = None
+    memory_used_bytes: int | None = None
+    memory_total_bytes: int | None = None
+    temperature_c: float | None = None
+    power_w: float | None = None
+    power_limit_w: float | None = None
+    job_memory_bytes: int | None = None
+    asleep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """`t` is Unix time, for people; `clock_s` is monotonic, for arithmetic."""
+
+    t: float
+    clock_s: float
+    memory: Memory | None
+    limits: tuple[Limit, ...] = ()
+    pressure: Pressure | None = None
+    paging: Paging | None = None
+    job: tuple[Process, ...] = ()
+    disk_free_bytes: int | None = None
+    gpus: tuple[Gpu, ...] | None = None
+
+    @property
+    def job_bytes(self) -> int:
+        """What the job takes, in RAM and in swap."""
+        return sum(process.rss_bytes + process.swap_bytes for process in self.job)
+
+    @property
+    def available_bytes(self) -> int | None:
+        """The tightest of the host and every limit above the job; None if nothing is known."""
+        known = [limit.available_bytes for limit in self.limits]
+        if self.memory is not None:
+            known.append(self.memory.available_bytes)
+        return min(known, default=None)

@@ -1,0 +1,225 @@
+"""The memory limits above a process: every ancestor cgroup, v1 and v2.
+
+A container's limit is here and not in /proc/meminfo. Limits can be set, changed and lifted at any time, so they are
+read anew with every sample; only where the cgroups are found is remembered.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from memwatch.core.sample import Limit
+from memwatch.probe.files import KeptFile, number_after, read_file
+
+# v1 writes "no limit" as the largest page count, in bytes; nobody has an exbibyte of memory.
+NO_LIMIT_BYTES = 1 << 60
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """Where a cgroup file system is mounted, and which cgroup its top folder is (`/` unless in a container)."""
+
+    version: int
+    root: str
+    folder: str
+
+
+class Cgroup1:
+    """One cgroup of the v1 memory controller."""
+
+    def __init__(self, folder: str, path: str) -> None:
+        self._path = path
+        self._limit = KeptFile(f"{folder}/memory.limit_in_bytes")
+        self._usage = KeptFile(f"{folder}/memory.usage_in_bytes")
+        self._with_swap_limit = KeptFile(f"{folder}/memory.memsw.limit_in_bytes")
+        self._with_swap_usage = KeptFile(f"{folder}/memory.memsw.usage_in_bytes")
+        self._stat = KeptFile(f"{folder}/memory.stat")
+
+    def limits(self) -> list[Limit]:
+        limit = _limit_in(self._limit.read())
+        usage = self._usage.number() if limit is not None else None
+        if limit is None or usage is None:
+            return []
+        cache = _dropable(self._stat.read() or b"", b"total_")
+        with_swap = self._with_swap_usage.number()
+        swap = None if with_swap is None else max(with_swap - usage, 0)
+        limits = [Limit(self._path, limit, max(usage - cache, 0), swap)]
+        with_swap_limit = _limit_in(self._with_swap_limit.read())
+        if with_swap is not None and with_swap_limit is not None:
+            # RAM and swap together have a limit of their own, which can be the nearer one.
+            limits.append(Limit(f"{self._path} (with swap)", with_swap_limit, max(with_swap - cache, 0), swap))
+        return limits
+
+    def close(self) -> None:
+        for file in (self._limit, self._usage, self._with_swap_limit, self._with_swap_usage, self._stat):
+            file.close()
+
+
+class Cgroup2:
+    """One cgroup of v2."""
+
+    def __init__(self, folder: str, path: str) -> None:
+        self._path = path
+        self._max = KeptFile(f"{folder}/memory.max")
+        self._high = KeptFile(f"{folder}/memory.high")
+        self._current = KeptFile(f"{folder}/memory.current")
+        self._swap = KeptFile(f"{folder}/memory.swap.current")
+        self._stat = KeptFile(f"{folder}/memory.stat")
+
+    def limits(self) -> list[Limit]:
+        # Above memory.high nothing is killed, but everything in the cgroup is slowed down to a crawl: as good as full.
+        set_limits = [limit for file in (self._max, self._high) if (limit := _limit_in(file.read())) is not None]
+        current = self._current.number() if set_limits else None
+        if current is None:
+            return []
+        cache = _dropable(self._stat.read() or b"", b"")
+        return [Limit(self._path, min(set_limits), max(current - cache, 0), self._swap.number())]
+
+    def close(self) -> None:
+        for file in (self._max, self._high, self._current, self._swap, self._stat):
+            file.close()
+
+
+class Limits:
+    """Finds the cgroups above processes, and reads their limits."""
+
+    def __init__(self, proc_root: str, sys_root: str) -> None:
+        self._proc_root = proc_root
+        self._sys_root = sys_root
+        self._chains: dict[bytes, list[Cgroup1 | Cgroup2]] = {}
+
+    def read(self, pids: Iterable[int]) -> tuple[Limit, ...]:
+        """The limits above any of the processes, each once, the nearest first."""
+        memberships = {text: pid for pid in pids if (text := read_file(f"{self._proc_root}/{pid}/cgroup"))}
+        for text in self._chains.keys() - memberships.keys():
+            _close(self._chains.pop(text))
+        for text in memberships.keys() - self._chains.keys():
+            self._chains[text] = self._chain(text, memberships[text])
+        limits = {limit.path: limit for chain in self._chains.values() for group in chain for limit in group.limits()}
+        return tuple(limits.values())
+
+    def missing(self) -> list[tuple[str, str]]:
+        versions = {mount.version for mount in self._mounts()}
+        if 1 in versions or (2 in versions and self._v2_has_memory()):
+            return []
+        return [("cgroup limits", "no memory controller is mounted here, so a container's limit would go unseen")]
+
+    def close(self) -> None:
+        for chain in self._chains.values():
+            _close(chain)
+        self._chains.clear()
+
+    def _v2_has_memory(self) -> bool:
+        folders = [mount.folder for mount in self._mounts() if mount.version == 2]
+        return any(b"memory" in (read_file(f"{folder}/cgroup.controllers") or b"").split() for folder in folders)
+
+    def _mounts(self) -> list[Mount]:
+        return parse_mounts(read_file(f"{self._proc_root}/self/mountinfo") or b"", self._sys_root)
+
+    def _chain(self, membership: bytes, pid: int) -> list[Cgroup1 | Cgroup2]:
+        chain: list[Cgroup1 | Cgroup2] = []
+        mounts = self._mounts()
+        for version, path in parse_membership(membership).items():
+            kind = Cgroup1 if version == 1 else Cgroup2
+            for mount in _widest([mount for mount in mounts if mount.version == version], path):
+                shown = seen_from_outside(mount, path, pid) if _is_outside(mount) else ancestors(mount, path)
+                chain += [kind(folder, name) for folder, name in shown]
+        return chain
+
+
+def parse_membership(text: bytes) -> dict[int, str]:
+    """/proc/PID/cgroup: the path in the v1 memory hierarchy, and the one in v2."""
+    paths = {}
+    for line in text.decode(errors="surrogateescape").splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if "memory" in controllers.split(","):
+            paths[1] = path
+        elif number == "0" and not controllers:
+            paths[2] = path
+    return paths
+
+
+def parse_mounts(text: bytes, sys_root: str) -> list[Mount]:
+    """The memory cgroup file systems among /proc/self/mountinfo."""
+    mounts = {}
+    for line in text.decode(errors="surrogateescape").splitlines():
+        before, _, after = line.partition(" - ")
+        kind, _, options = after.partition(" ")
+        version = {"cgroup": 1, "cgroup2": 2}.get(kind)
+        if version is None or (version == 1 and "memory" not in options.split(" ")[-1].split(",")):
+            continue
+        fields = [_unescaped(field) for field in before.split(" ")]
+        # By its folder, because a later mount on the same one hides the earlier.
+        mounts[fields[4]] = Mount(version, fields[3], _below(sys_root, fields[4]))
+    return list(mounts.values())
+
+
+def ancestors(mount: Mount, path: str) -> list[tuple[str, str]]:
+    """(folder, cgroup path) from the process's own cgroup up to the top of what is mounted."""
+    steps = [step for step in (_steps_below(mount.root, path) or "").split("/") if step]
+    top = mount.root.rstrip("/")
+    found = []
+    for count in range(len(steps), -1, -1):
+        below = "".join(f"/{step}" for step in steps[:count])
+        found.append((mount.folder + below, top + below or "/"))
+    return found
+
+
+def seen_from_outside(mount: Mount, path: str, pid: int) -> list[tuple[str, str]]:
+    """The ancestors for a process in a cgroup namespace that has kept the mount from before (bubblewrap does so).
+
+    The path then starts at the namespace, whose own name is nowhere to be read: only how deep it lies below the mount.
+    """
+    from glob import glob
+
+    namespaces = mount.folder + "/*" * mount.root.count("..")
+    for members in glob(f"{namespaces}{path.rstrip('/')}/cgroup.procs"):
+        if str(pid).encode() in (read_file(members) or b"").split():
+            own = os.path.dirname(members).removeprefix(mount.folder)
+            return ancestors(Mount(mount.version, "/", mount.folder), own)
+    return [(mount.folder, mount.root)]
+
+
+def _widest(mounts: list[Mount], path: str) -> list[Mount]:
+    """The mount that shows most of the ancestors; none if the process is in no cgroup that can be seen."""
+    showing = [mount for mount in mounts if _is_outside(mount) or _steps_below(mount.root, path) is not None]
+    return sorted(showing, key=lambda mount: (not _is_outside(mount), len(mount.root)))[:1]
+
+
+def _is_outside(mount: Mount) -> bool:
+    """Its top is above our cgroup namespace: `/..`, `/../..`."""
+    return set(mount.root.split("/")) == {"", ".."}
+
+
+def _steps_below(root: str, path: str) -> str | None:
+    """The rest of `path` after `root`; None if it is not below it."""
+    root = root.rstrip("/")
+    below = path[len(root) :]
+    return below if path.startswith(root) and below[:1] in ("", "/") and not below.startswith("/..") else None
+
+
+def _below(sys_root: str, folder: str) -> str:
+    """Mount points name the machine's own /sys; a recorded tree has it elsewhere."""
+    return sys_root + folder.removeprefix("/sys") if folder.startswith("/sys/") else folder
+
+
+def _unescaped(field: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)
+
+
+def _limit_in(text: bytes | None) -> int | None:
+    digits = (text or b"").strip()
+    limit = int(digits) if digits.isdigit() else NO_LIMIT_BYTES
+    return limit if limit < NO_LIMIT_BYTES else None
+
+
+def _dropable(stat: bytes, prefix: bytes) -> int:
+    """Page cache that can be dropped. Shared memory is not among it: the kernel lists that as anonymous."""
+    return sum(number_after(stat, prefix + key) or 0 for key in (b"inactive_file ", b"active_file "))
+
+
+def _close(chain: list[Cgroup1 | Cgroup2]) -> None:
+    for group in chain:
+        group.close()

@@ -1,0 +1,112 @@
+"""The graphics cards, at most once a second, and never in the guard's way.
+
+Starting NVML can take seconds, and a wedged driver answers never. So a thread of its own asks, and a reading is the
+last answer that came. No card, no thread.
+"""
+
+from collections.abc import Collection
+
+from memwatch.core.sample import Gpu
+from memwatch.probe.amd import AmdGpus
+from memwatch.probe.pci import may_have_nvidia
+
+MYPY = False  # As mypy knows it; typing.TYPE_CHECKING would cost the guard half a MiB.
+if MYPY:
+    from memwatch.probe.nvidia import NvidiaGpus
+
+INTERVAL_S = 1.0
+SILENT_AFTER_S = 10.0
+# Small, because a guard that locks its memory pays for the whole stack.
+_STACK_BYTES = 512 * 1024
+
+Gpus = tuple[Gpu, ...] | None
+
+
+class GpuReader:
+    """`read` gives () where there is no card, None where nothing is known, and then `reason` says why."""
+
+    def __init__(self, proc_root: str, sys_root: str, in_background: bool = True) -> None:
+        self._nvidia: NvidiaGpus | None = None
+        if may_have_nvidia(proc_root, sys_root):
+            from memwatch.probe import nvidia  # Most machines need not carry it.
+
+            self._nvidia = nvidia.NvidiaGpus(proc_root, sys_root)
+        self._amd = AmdGpus(sys_root)
+        self._present = self._nvidia is not None or bool(len(self._amd))
+        self._asker = _Asker(self) if in_background and self._present else None
+        self._latest: Gpus = None if self._present else ()
+        self._asked_s = float("-inf")
+        self._silent = False
+
+    @property
+    def reason(self) -> str | None:
+        reason = None if self._nvidia is None else self._nvidia.reason
+        if self._silent or (self._latest is None and reason is None):
+            return "the graphics driver does not answer"
+        return reason
+
+    def read(self, clock_s: float, job_pids: Collection[int]) -> Gpus:
+        if not self._present:
+            return ()
+        if clock_s - self._asked_s < INTERVAL_S:
+            return self._latest
+        if self._asker is None:
+            self._asked_s = clock_s
+            self.ask(job_pids)
+        elif self._asker.ask(job_pids):
+            self._asked_s = clock_s
+        # What was heard long ago is no longer true.
+        self._silent = clock_s - self._asked_s > SILENT_AFTER_S
+        return None if self._silent else self._latest
+
+    def ask(self, job_pids: Collection[int]) -> None:
+        nvidia = () if self._nvidia is None else self._nvidia.read(job_pids)
+        amd = self._amd.read(first_index=len(nvidia or ()))
+        self._latest = amd or None if nvidia is None else nvidia + amd
+
+    def close(self) -> None:
+        if (self._asker is None or self._asker.stop()) and self._nvidia is not None:
+            self._nvidia.close()
+
+
+class _Asker:
+    """A thread that asks when told to. It is a daemon: a wedged driver must not keep the guard from ending."""
+
+    def __init__(self, reader: GpuReader) -> None:
+        import threading
+
+        self._reader = reader
+        self._job_pids: Collection[int] = ()
+        self._wanted = threading.Event()
+        self._idle = threading.Event()
+        self._idle.set()
+        self._stopping = False
+        stack_bytes = threading.stack_size(_STACK_BYTES)
+        self._thread = threading.Thread(target=self._run, name="gpu", daemon=True)
+        self._thread.start()
+        threading.stack_size(stack_bytes)
+
+    def ask(self, job_pids: Collection[int]) -> bool:
+        """False if the last question has had no answer yet."""
+        if not self._idle.is_set():
+            return False
+        self._idle.clear()
+        self._job_pids = job_pids
+        self._wanted.set()
+        return True
+
+    def stop(self) -> bool:
+        """False if the thread hangs in the driver."""
+        self._stopping = True
+        self._wanted.set()
+        self._thread.join(timeout=1.0)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while True:
+            self._wanted.wait()
+            self._wanted.clear()
+            if self._stopping:
+                return
+            self._reader.ask(self._job_pids)
+            self._idle.set()

@@ -1,0 +1,148 @@
+"""The host's memory, pressure and paging, from /proc."""
+
+from memwatch.core.sample import Memory, Paging, Pressure
+from memwatch.core.units import KIB
+from memwatch.probe.files import KeptFile, number_after, why_unreadable
+
+Missing = list[tuple[str, str]]
+
+
+class HostMemory:
+    """meminfo, swaps, and the ZFS cache, which the kernel counts as used though it can be given back."""
+
+    def __init__(self, proc_root: str) -> None:
+        self._meminfo = KeptFile(f"{proc_root}/meminfo")
+        self._swaps = KeptFile(f"{proc_root}/swaps")
+        self._arcstats = KeptFile(f"{proc_root}/spl/kstat/zfs/arcstats")
+
+    def read(self) -> Memory | None:
+        text = self._meminfo.read() or b""
+        total_kib = number_after(text, b"MemTotal:")
+        available_kib = number_after(text, b"MemAvailable:")
+        if total_kib is None or available_kib is None:
+            return None
+        total_bytes = total_kib * KIB
+        return Memory(
+            total_bytes=total_bytes,
+            available_bytes=min(available_kib * KIB + self._reclaimable_zfs_bytes(), total_bytes),
+            swap_total_bytes=(number_after(text, b"SwapTotal:") or 0) * KIB,
+            swap_free_bytes=(number_after(text, b"SwapFree:") or 0) * KIB,
+            zram_bytes=self._zram_bytes(),
+        )
+
+    def missing(self) -> Missing:
+        if self.read() is not None:
+            return []
+        trouble = why_unreadable(self._meminfo.path)
+        reason = f"it cannot be read ({trouble})" if trouble else "it has no MemAvailable, so the kernel is before 3.14"
+        return [("host memory", f"{self._meminfo.path}: {reason}")]
+
+    def close(self) -> None:
+        for file in (self._meminfo, self._swaps, self._arcstats):
+            file.close()
+
+    def _reclaimable_zfs_bytes(self) -> int:
+        text = self._arcstats.read()
+        if text is None:
+            return 0  # No ZFS here, so none of its cache either.
+        size, smallest = _kstat(text, b"size"), _kstat(text, b"c_min")
+        return 0 if size is None or smallest is None else max(size - smallest, 0)
+
+    def _zram_bytes(self) -> int | None:
+        text = self._swaps.read()
+        if text is None:
+            return None
+        rows = [line.split() for line in text.splitlines()[1:]]
+        return sum(int(row[2]) * KIB for row in rows if row[0].rpartition(b"/")[2].startswith(b"zram"))
+
+
+class HostPressure:
+    """PSI. Only `total=` is read: the averages move every two seconds and lag behind."""
+
+    def __init__(self, proc_root: str) -> None:
+        self._memory = KeptFile(f"{proc_root}/pressure/memory")
+        self._io = KeptFile(f"{proc_root}/pressure/io")
+
+    def read(self) -> Pressure | None:
+        memory_some_us, memory_full_us = _stalls(self._memory)
+        if memory_some_us is None or memory_full_us is None:
+            return None
+        return Pressure(memory_some_us, memory_full_us, *_stalls(self._io))
+
+    def missing(self) -> Missing:
+        return [
+            (f"{what} pressure (PSI)", _why_no_pressure(file))
+            for what, file in (("memory", self._memory), ("disk", self._io))
+            if _stalls(file)[0] is None
+        ]
+
+    def close(self) -> None:
+        self._memory.close()
+        self._io.close()
+
+
+class HostPaging:
+    """Counters of /proc/vmstat."""
+
+    def __init__(self, proc_root: str) -> None:
+        self._vmstat = KeptFile(f"{proc_root}/vmstat")
+
+    def read(self) -> Paging | None:
+        text = self._vmstat.read() or b""
+        swapped_in = number_after(text, b"pswpin ")
+        swapped_out = number_after(text, b"pswpout ")
+        major_faults = number_after(text, b"pgmajfault ")
+        if major_faults is None:
+            return None
+        # A kernel built without swap has no pswpin and pswpout: nothing ever was swapped, and that is known.
+        return Paging(swapped_in or 0, swapped_out or 0, major_faults, _refaults(text))
+
+    def missing(self) -> Missing:
+        paging = self.read()
+        if paging is None:
+            trouble = why_unreadable(self._vmstat.path) or "it has no pgmajfault"
+            return [("swap and fault counters", f"{self._vmstat.path}: {trouble}")]
+        if paging.refaults is None:
+            return [("refaults", "this kernel does not count them, so thrashing without swap shows later")]
+        return []
+
+    def close(self) -> None:
+        self._vmstat.close()
+
+
+def _kstat(text: bytes, name: bytes) -> int | None:
+    """A line of a kstat file: name, type, value."""
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 3 and words[0] == name:
+            return int(words[2])
+    return None
+
+
+def _stalls(file: KeptFile) -> tuple[int | None, int | None]:
+    """(some, full) in microseconds since boot."""
+    text = file.read() or b""
+    return _stall(text, b"some "), _stall(text, b"full ")
+
+
+def _stall(text: bytes, kind: bytes) -> int | None:
+    for line in text.splitlines():
+        if line.startswith(kind):
+            digits = line.partition(b"total=")[2]
+            return int(digits) if digits.isdigit() else None
+    return None
+
+
+def _why_no_pressure(file: KeptFile) -> str:
+    trouble = why_unreadable(file.path)
+    if trouble is None:
+        return f"{file.path} is empty; boot with psi=1 to have it"
+    return f"{file.path} cannot be read ({trouble}); the kernel is without PSI, or has it off: boot with psi=1"
+
+
+def _refaults(text: bytes) -> int | None:
+    anonymous = number_after(text, b"workingset_refault_anon ")
+    file = number_after(text, b"workingset_refault_file ")
+    if anonymous is None and file is None:
+        return number_after(text, b"workingset_refault ")  # Before Linux 5.9.
+    return (anonymous or 0) + (file or 0)
