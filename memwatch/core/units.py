@@ -1,7 +1,6 @@
 """Sizes, counts and durations, as people write and read them."""
 
 import re
-from fractions import Fraction
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -19,7 +18,7 @@ def parse_size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if not match:
         raise ValueError(f"{text!r} is not a size; write it as 512M, 2GiB or 1.5G")
-    return int(Fraction(match[1]) * _BINARY[match[2].lower()])
+    return _times(match[1], _BINARY[match[2].lower()])
 
 
 def parse_count(text: str) -> int:
@@ -27,7 +26,14 @@ def parse_count(text: str) -> int:
     match = _COUNT.fullmatch(text.strip().replace("_", ""))
     if not match:
         raise ValueError(f"{text!r} is not a count; write it as 500M, 1.5G or 100_000")
-    return int(Fraction(match[1]) * _DECIMAL[match[2].lower()])
+    return _times(match[1], _DECIMAL[match[2].lower()])
+
+
+def _times(number: str, unit: int) -> int:
+    """Exactly, rounded down: '1.1' of something has no exact float."""
+    whole, _, part = number.partition(".")
+    scale: int = 10 ** len(part)
+    return (int(whole or 0) * scale + int(part or 0)) * unit // scale
 
 
 def format_size(size_bytes: float) -> str:

@@ -1,0 +1,246 @@
+"""Forecast: when headroom ends, how sure that is, and how hard the machine works for its memory now.
+
+The fill rate is read from several windows, 0.2 s to 26 s long: the short ones see a hog of 2 GiB/s in time, the long
+ones a slow leak. Each window is cut into three pieces and its rate is the median of theirs, so one jump (a program that
+takes 2 GiB once) leaves it at zero. A window is believed as far ahead as it looks back, and its confidence says so:
+
+    high     room shrinks in every piece and in the last second, and headroom ends within the window's own length
+    medium   the same, within twice its length
+    low      anything else that shrinks: farther ahead, or in bursts
+
+Of the windows with at least medium confidence the one that ends first is taken. The room that ends first counts, be
+it the host or a limit; page cache never does, because what is available already excludes it.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import pairwise
+
+from memwatch.core.history import HOST, History, Point
+from memwatch.core.units import GIB, MIB
+
+# Seconds and pieces. Each half as long again as the one before, from three samples at 10 Hz to what History keeps; and
+# before them one of two pieces, for 1 GiB that a hog of 2 GiB/s takes in half a second.
+WINDOWS = ((0.2, 2), *((0.3 * 1.5**i, 3) for i in range(12)))
+NOW_S = 1.0  # growth that stopped a second ago has stopped, unless it is too slow to tell
+LOOK_AHEAD = 2.0  # times a window's length; at 3, 2 GiB taken once at 4 GiB/s of 8 GiB was called a hog
+# A piece that shrinks at less than a third of the median is a pause in the growth.
+STEADY_SHARE = 1 / 3
+# A desktop at rest moves tens of MiB to and fro. A small limit has a small desktop in it.
+NOISE_BYTES = 64 * MIB
+NOISE_SHARE = 1 / 64
+RATES_S = 2.0  # over which swap, stalls and faults are counted: PSI moves in steps of some 100 ms
+SHORTEST_RATES_S = 0.5
+
+FASTEST_INTERVAL_S = 0.1
+SLOWEST_INTERVAL_S = 1.0
+UNKNOWN_INTERVAL_S = 0.5
+STRESSED_INTERVAL_S = 0.25
+# One thread takes new pages at 2.3 GiB/s (measured), a few together at twice that; five samples on the way down
+# are what a forecast and an action need.
+FASTEST_FILL_BYTES_S = 4 * GIB
+SAMPLES_ON_THE_WAY = 5
+SAMPLES_PER_FORECAST = 8
+
+
+class Confidence(IntEnum):
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What the kernel did for memory over the last `span_s`."""
+
+    span_s: float | None = None
+    swap_in_bytes_s: float | None = None
+    swap_out_bytes_s: float | None = None
+    stall_some_fraction: float | None = None  # of the time some program waited for memory; full: all of them
+    stall_full_fraction: float | None = None
+    major_faults_s: float | None = None
+    refaults_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Unknown is None. `capacity_bytes` is of the tightest room; `limit_path` names the room that ends first, if it
+    is a limit and not the host itself."""
+
+    clock_s: float
+    headroom_bytes: int | None = None
+    capacity_bytes: int | None = None
+    limit_path: str | None = None
+    fill_bytes_s: float | None = None
+    job_fill_bytes_s: float | None = None
+    seconds_left: float | None = None
+    confidence: Confidence = Confidence.LOW
+    job_bytes: int | None = None
+    rates: Rates = Rates()
+
+    @property
+    def is_credible(self) -> bool:
+        return self.seconds_left is not None and self.confidence >= Confidence.MEDIUM
+
+    @property
+    def job_explains(self) -> bool:
+        """Is the job what fills memory?"""
+        return self.job_fill_bytes_s is not None and self.job_fill_bytes_s >= (self.fill_bytes_s or 0) / 2 > 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Fill:
+    """What one window says of one room."""
+
+    seconds_left: float
+    confidence: Confidence
+    rate_bytes_s: float
+    span_s: float
+    start: int
+    room: str
+
+
+def forecast(history: History, reserve_bytes: int) -> Forecast:
+    latest = history.latest
+    if latest is None:
+        return Forecast(clock_s=0.0)
+    rates = _rates(history, latest)
+    if not latest.rooms:
+        return Forecast(latest.clock_s, job_bytes=latest.job_bytes, rates=rates)
+    tightest = min(latest.rooms, key=lambda name: latest.rooms[name].available_bytes)
+    fill = _nearest_end(history, latest, reserve_bytes)
+    ends_first = tightest if fill is None else fill.room
+    return Forecast(
+        latest.clock_s,
+        headroom_bytes=latest.rooms[tightest].available_bytes - reserve_bytes,
+        capacity_bytes=latest.rooms[tightest].capacity_bytes,
+        limit_path=None if ends_first == HOST else ends_first,
+        fill_bytes_s=0.0 if fill is None else fill.rate_bytes_s,
+        job_fill_bytes_s=_job_fill(history, latest, fill),
+        seconds_left=None if fill is None else fill.seconds_left,
+        confidence=Confidence.LOW if fill is None else fill.confidence,
+        job_bytes=latest.job_bytes,
+        rates=rates,
+    )
+
+
+def next_interval_s(forecast: Forecast) -> float:
+    """Until the next sample: short enough that even the fastest hog is seen several times before headroom ends."""
+    interval_s = SLOWEST_INTERVAL_S
+    if forecast.headroom_bytes is None:
+        interval_s = UNKNOWN_INTERVAL_S
+    else:
+        interval_s = min(interval_s, forecast.headroom_bytes / FASTEST_FILL_BYTES_S / SAMPLES_ON_THE_WAY)
+    if forecast.seconds_left is not None:
+        interval_s = min(interval_s, forecast.seconds_left / SAMPLES_PER_FORECAST)
+    if (forecast.rates.stall_some_fraction or 0) >= 0.05 or (forecast.rates.swap_out_bytes_s or 0) >= MIB:
+        interval_s = min(interval_s, STRESSED_INTERVAL_S)
+    return max(interval_s, FASTEST_INTERVAL_S)
+
+
+def _nearest_end(history: History, latest: Point, reserve_bytes: int) -> _Fill | None:
+    best: _Fill | None = None
+    for window_s, pieces in WINDOWS:
+        piece_s = window_s / pieces * 0.9  # a timer that fires a little early must not cost a sample
+        start = history.index_before(piece_s * pieces)
+        if start is None:
+            break
+        # At rest nothing has shrunk, and this is all the work there is.
+        shrinking = [name for name in latest.rooms if _has_shrunk(history[start], latest, name)]
+        cuts = _cuts(history, piece_s, pieces) if shrinking else []
+        for name in shrinking if cuts else []:
+            fill = _fill(history, cuts, piece_s, name, reserve_bytes)
+            if fill is not None and (best is None or _is_better(fill, best)):
+                best = fill
+    return best
+
+
+def _has_shrunk(earlier: Point, latest: Point, name: str) -> bool:
+    """By more than a machine at rest moves to and fro."""
+    if name not in earlier.rooms:
+        return False  # a limit that has just come
+    room = latest.rooms[name]
+    return room.shrunk_bytes(earlier.rooms[name]) >= min(NOISE_BYTES, room.capacity_bytes * NOISE_SHARE)
+
+
+def _is_better(fill: _Fill, best: _Fill) -> bool:
+    credible = fill.confidence >= Confidence.MEDIUM
+    if credible != (best.confidence >= Confidence.MEDIUM):
+        return credible
+    if credible:
+        return (fill.seconds_left, -fill.confidence) < (best.seconds_left, -best.confidence)
+    # Of guesses, the one over the longer time.
+    return fill.span_s > best.span_s or (fill.span_s == best.span_s and fill.seconds_left < best.seconds_left)
+
+
+def _cuts(history: History, piece_s: float, pieces: int) -> list[int]:
+    """The indices where a window is cut, from its start to the latest; none if there are too few samples in it."""
+    found = [history.index_before(piece_s * i) for i in range(pieces, -1, -1)]
+    cuts = [index for index in found if index is not None]
+    return cuts if len(set(cuts)) == len(found) else []
+
+
+def _fill(history: History, cuts: list[int], piece_s: float, name: str, reserve_bytes: int) -> _Fill | None:
+    start, last = cuts[0], cuts[-1]
+    known = sorted(rate for ends in pairwise(cuts) if (rate := _rate(history, name, *ends)) is not None)
+    if len(known) < len(cuts) - 1:
+        return None
+    rate = known[(len(known) - 1) // 2]  # the median; of two, the lower
+    if rate <= 0 or not _goes_on(history, name, rate, piece_s):
+        return None
+    left_s = max(history[last].rooms[name].available_bytes - reserve_bytes, 0) / rate
+    span_s = history[last].clock_s - history[start].clock_s
+    steady = known[0] >= rate * STEADY_SHARE
+    return _Fill(left_s, _confidence(steady, left_s, span_s), rate, span_s, start, name)
+
+
+def _goes_on(history: History, name: str, rate: float, piece_s: float) -> bool:
+    """Did it also shrink just now? How long that is depends: slow growth shows only after a while among the noise."""
+    lately = history.index_before(min(max(NOW_S, NOISE_BYTES / rate), piece_s))
+    lately_rate = None if lately is None else _rate(history, name, lately, len(history) - 1)
+    return lately_rate is not None and lately_rate >= rate * STEADY_SHARE
+
+
+def _confidence(steady: bool, left_s: float, span_s: float) -> Confidence:
+    if not steady or left_s > LOOK_AHEAD * span_s:
+        return Confidence.LOW
+    return Confidence.HIGH if left_s <= span_s else Confidence.MEDIUM
+
+
+def _rate(history: History, name: str, start: int, end: int) -> float | None:
+    earlier, later = history[start], history[end]
+    if name not in earlier.rooms or name not in later.rooms:
+        return None  # a limit that came or went
+    return later.rooms[name].shrunk_bytes(earlier.rooms[name]) / (later.clock_s - earlier.clock_s)
+
+
+def _job_fill(history: History, latest: Point, fill: _Fill | None) -> float | None:
+    """The job's own growth over the window that decided, or else over the last seconds."""
+    earlier = history[fill.start] if fill is not None else history.before(RATES_S, SHORTEST_RATES_S)
+    if earlier is None or earlier.job_bytes is None or latest.job_bytes is None:
+        return None
+    return (latest.job_bytes - earlier.job_bytes) / (latest.clock_s - earlier.clock_s)
+
+
+def _rates(history: History, latest: Point) -> Rates:
+    earlier = history.before(RATES_S, SHORTEST_RATES_S)
+    if earlier is None:
+        return Rates()
+    span_s = latest.clock_s - earlier.clock_s
+
+    def per_second(later_count: int | None, earlier_count: int | None) -> float | None:
+        if later_count is None or earlier_count is None:
+            return None
+        return max(later_count - earlier_count, 0) / span_s
+
+    some = per_second(latest.stall_some_us, earlier.stall_some_us)
+    full = per_second(latest.stall_full_us, earlier.stall_full_us)
+    return Rates(
+        span_s=span_s,
+        swap_in_bytes_s=per_second(latest.swapped_in_bytes, earlier.swapped_in_bytes),
+        swap_out_bytes_s=per_second(latest.swapped_out_bytes, earlier.swapped_out_bytes),
+        stall_some_fraction=None if some is None else min(some / 1e6, 1.0),
+        stall_full_fraction=None if full is None else min(full / 1e6, 1.0),
+        major_faults_s=per_second(latest.major_faults, earlier.major_faults),
+        refaults_s=per_second(latest.refaults, earlier.refaults),
+    )

@@ -1,0 +1,123 @@
+"""History: the last half minute of samples, reduced to what a forecast needs, in bounded space.
+
+A `Room` is one place where memory can end: the host, or a limit above the job. How much of it is left falls when
+memory is used, and rises when the kernel swaps something out; the second is no relief but a debt. So `shrunk_bytes`
+counts what was swapped out, net, as used. Page cache appears in neither.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from memwatch.core.sample import Sample
+
+HOST = ""  # the name of the host's room; a limit's is its path
+KEPT_S = 30.0
+# The last seconds are kept in full, the rest one sample a second: 10 Hz for half a minute would be 300 points.
+FINE_S = 5.0
+COARSE_STEP_S = 1.0
+MOST_POINTS = 96  # 5 s at 10 Hz and 25 s at 1 Hz are 75; the rest is slack, so that thinning is rare
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    capacity_bytes: int
+    available_bytes: int
+    swapped_bytes: int | None  # out, minus in again; since when does not matter, only differences do
+
+    def shrunk_bytes(self, earlier: "Room") -> int:
+        """How much less is left than earlier, had nothing been swapped meanwhile."""
+        shrunk = earlier.available_bytes - self.available_bytes
+        if self.swapped_bytes is not None and earlier.swapped_bytes is not None:
+            shrunk += self.swapped_bytes - earlier.swapped_bytes
+        return shrunk
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What is kept of a sample."""
+
+    clock_s: float
+    rooms: dict[str, Room]
+    job_bytes: int | None
+    stall_some_us: int | None
+    stall_full_us: int | None
+    swapped_in_bytes: int | None
+    swapped_out_bytes: int | None
+    major_faults: int | None
+    refaults: int | None
+
+
+class History:
+    def __init__(self, page_bytes: int = 4096) -> None:
+        self._page_bytes = page_bytes
+        self._points: list[Point] = []
+        self._times: list[float] = []
+
+    def add(self, sample: Sample) -> None:
+        """A sample that is not newer than the last one teaches nothing and is left out."""
+        if self._times and sample.clock_s <= self._times[-1]:
+            return
+        self._points.append(_point(sample, self._page_bytes))
+        self._times.append(sample.clock_s)
+        if len(self._points) > MOST_POINTS:
+            self._thin()
+
+    @property
+    def latest(self) -> Point | None:
+        return self._points[-1] if self._points else None
+
+    def index_before(self, seconds: float) -> int | None:
+        """The index of the newest point at least `seconds` older than the latest; None if history is shorter."""
+        index = bisect_right(self._times, self._times[-1] - seconds) - 1
+        return index if index >= 0 else None
+
+    def before(self, seconds: float, at_least_s: float) -> Point | None:
+        """The newest point at least `seconds` old, or in a shorter history the oldest, if `at_least_s` old."""
+        index = self.index_before(seconds)
+        if index is not None:
+            return self._points[index]
+        return self._points[0] if self._times[-1] - self._times[0] >= at_least_s else None
+
+    def __getitem__(self, index: int) -> Point:
+        return self._points[index]
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def _thin(self) -> None:
+        now_s, kept_s = self._times[-1], float("-inf")
+        kept: list[Point] = []
+        for point in self._points:
+            age_s = now_s - point.clock_s
+            if age_s <= FINE_S or (age_s <= KEPT_S and point.clock_s - kept_s >= COARSE_STEP_S):
+                kept.append(point)
+                kept_s = point.clock_s
+        # A guard that was asked for more than 10 Hz keeps the newest.
+        self._points = kept[-MOST_POINTS:]
+        self._times = [point.clock_s for point in self._points]
+
+
+def _point(sample: Sample, page_bytes: int) -> Point:
+    paging, pressure = sample.paging, sample.pressure
+    swapped_in = None if paging is None else paging.swapped_in_pages * page_bytes
+    swapped_out = None if paging is None else paging.swapped_out_pages * page_bytes
+    return Point(
+        clock_s=sample.clock_s,
+        rooms=_rooms(sample, None if swapped_in is None or swapped_out is None else swapped_out - swapped_in),
+        job_bytes=sample.job_bytes if sample.job else None,
+        stall_some_us=None if pressure is None else pressure.memory_some_us,
+        stall_full_us=None if pressure is None else pressure.memory_full_us,
+        swapped_in_bytes=swapped_in,
+        swapped_out_bytes=swapped_out,
+        major_faults=None if paging is None else paging.major_faults,
+        refaults=None if paging is None else paging.refaults,
+    )
+
+
+def _rooms(sample: Sample, swapped_bytes: int | None) -> dict[str, Room]:
+    rooms = {
+        limit.path: Room(limit.limit_bytes, limit.available_bytes, limit.swap_used_bytes) for limit in sample.limits
+    }
+    if sample.memory is not None:
+        rooms[HOST] = Room(sample.memory.total_bytes, sample.memory.available_bytes, swapped_bytes)
+    return rooms

@@ -1,0 +1,70 @@
+"""Policy: from forecasts to a level that people can rely on, with a reason in their words.
+
+Escalation is immediate. A level is left only after nothing has called for it for `dwell_s`, by thresholds that are
+harder to leave than to reach; so a signal that swings simply keeps the level up. One case is left: a level that was
+just left and is called for again. That second change waits until `dwell_s` after the first, unless it is urgent: the
+need is to act, or headroom is gone or ends within `urgent_s`. So a swinging signal makes at most one change in
+`dwell_s`, and nothing that could cost the machine is ever held back.
+"""
+
+from dataclasses import dataclass
+
+from memwatch.core.assess import Level, Need, Policy, Signal, assess
+from memwatch.core.forecast import Forecast
+from memwatch.core.reasons import lasting, reason
+
+__all__ = ["Decider", "Level", "Policy", "Signal", "Verdict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`level` is what people see, and lasts; `need` is what this moment alone calls for."""
+
+    level: Level
+    reason: str
+    seconds_left: float | None
+    signals: tuple[Signal, ...]
+    need: Need
+
+
+class Decider:
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._to_stay = policy.to_stay()
+        self._level = Level.CALM
+        self._changed_s = float("-inf")
+        self._fell = False
+        self._needed_s = dict.fromkeys(Level, float("-inf"))  # when each level was last called for
+
+    def decide(self, forecast: Forecast) -> Verdict:
+        now_s = forecast.clock_s
+        need = assess(forecast, self._policy)
+        # To stay is easier than to come: the second look counts up to the level we are at.
+        staying = min(assess(forecast, self._to_stay).level, self._level)
+        needed = max(need.level, staying)
+        for level in Level:
+            if level <= needed:
+                self._needed_s[level] = now_s
+        self._move(now_s, needed, self._is_urgent(forecast, need))
+        words = reason(forecast, self._policy, need)
+        if needed < self._level:
+            words = lasting(self._level.name.lower(), now_s - self._needed_s[self._level], self._policy.dwell_s, words)
+        return Verdict(self._level, words, forecast.seconds_left, need.signals, need)
+
+    def _move(self, now_s: float, needed: Level, urgent: bool) -> None:
+        if now_s - self._changed_s >= self._policy.dwell_s:
+            # Also up: what was held back is shown late rather than never.
+            self._change(now_s, max(level for level in Level if now_s - self._needed_s[level] < self._policy.dwell_s))
+        elif needed > self._level and (urgent or not self._fell):
+            self._change(now_s, needed)
+
+    def _change(self, now_s: float, level: Level) -> None:
+        if level != self._level:
+            self._fell = level < self._level
+            self._level = level
+            self._changed_s = now_s
+
+    def _is_urgent(self, forecast: Forecast, need: Need) -> bool:
+        if need.level == Level.ACT or (forecast.headroom_bytes is not None and forecast.headroom_bytes <= 0):
+            return True
+        return forecast.is_credible and (forecast.seconds_left or 0) <= self._policy.urgent_s

@@ -1,0 +1,27 @@
+import pytest
+
+from memwatch.core.reserve import ReserveTooLarge, check_reserve, default_reserve_bytes
+from memwatch.core.units import GIB, MIB
+
+
+@pytest.mark.parametrize(
+    ("total", "reserve"),
+    [
+        pytest.param(64 * GIB, 4 * GIB, id="at-most-4-GiB"),
+        pytest.param(20 * GIB, 2 * GIB, id="a-tenth"),
+        pytest.param(GIB, 256 * MIB, id="at-least-256-MiB"),
+        pytest.param(400 * MIB, 200 * MIB, id="of-a-tiny-limit-half"),
+    ],
+)
+def test_the_default_reserve_is_a_tenth_within_limits(total: int, reserve: int) -> None:
+    assert default_reserve_bytes(total) == reserve
+    check_reserve(reserve, total)
+
+
+def test_a_reserve_larger_than_the_limit_is_refused_in_one_sentence() -> None:
+    with pytest.raises(ReserveTooLarge) as refused:
+        check_reserve(2 * GIB, GIB, "/user.slice/job")
+    assert str(refused.value) == (
+        "a reserve of 2.0 GiB leaves nothing to the job, because the memory limit of /user.slice/job is 1.0 GiB; "
+        "choose a --reserve below that, for example 256.0 MiB"
+    )
