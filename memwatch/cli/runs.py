@@ -1,0 +1,106 @@
+"""memwatch runs: what was run, and how it went.
+
+RUN                    STARTED           TOOK        STATE    CODE  PEAK      LEVEL  ACTIONS         COMMAND
+20261116-053012-12345  2026-11-16 05:30  3 h 05 min  stopped  124   10.4 GiB  act    pause:1 stop:1  python train.py
+"""
+
+import json
+import shutil
+import sys
+import time
+from typing import Any
+
+import click
+
+from memwatch.core.units import format_duration, format_size
+from memwatch.errors import ExitCode, MemwatchError, printable
+from memwatch.record.folder import runs_path
+from memwatch.record.runs import RunInfo, list_runs
+
+UNKNOWN = "-"
+HEADS = ("RUN", "STARTED", "TOOK", "STATE", "CODE", "PEAK", "LEVEL", "ACTIONS", "COMMAND")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="For programs: one object, with a list of runs.")
+def runs(as_json: bool) -> int:
+    """List what was run, the newest last.
+
+    A run is running, done, failed (its own exit code is not 0), stopped (by memwatch or by you through it), killed (by
+    a signal from elsewhere) or died (memwatch itself was gone before the end). PEAK is the most memory it took, LEVEL
+    the worst that was seen: calm, watch, warn or act.
+    """
+    try:
+        found, problems = list_runs()
+    except OSError as error:
+        raise MemwatchError(f"cannot look into {error.filename or runs_path()}: {error.strerror}") from error
+    for problem in problems:
+        click.echo(f"memwatch: cannot read {printable(problem.filename)}: {problem.strerror}", err=True)
+    if as_json:
+        click.echo(json.dumps({"schema": 1, "runs": [as_object(run) for run in found]}, indent=2))
+    elif found:
+        click.echo("\n".join(table(found, time.time(), _width())))
+    elif not problems:
+        click.echo(f"no runs yet: there are no journals in {printable(runs_path())}")
+    return ExitCode.ERROR if problems else ExitCode.OK
+
+
+def table(found: list[RunInfo], now_t: float, width: int | None) -> list[str]:
+    rows = [HEADS, *(_row(run, now_t) for run in found)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS) - 1)]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(size) for cell, size in zip(row, widths, strict=False)]
+        lines.append("  ".join([*cells, row[-1]])[:width].rstrip())
+    return lines
+
+
+def as_object(run: RunInfo) -> dict[str, Any]:
+    return {
+        "run": run.run_id,
+        "state": run.state.value,
+        "command": run.command,
+        "started_t": run.started_t,
+        "ended_t": run.ended_t,
+        "exit_code": run.exit_code,
+        "signal": run.signal,
+        "by": run.by,
+        "peak_job_bytes": run.peak_job_bytes,
+        "worst_level": run.worst_level,
+        "actions": dict(run.actions),
+        "path": str(run.path),
+        "size_bytes": run.size_bytes,
+    }
+
+
+def _row(run: RunInfo, now_t: float) -> tuple[str, ...]:
+    return (
+        printable(run.run_id),
+        UNKNOWN if run.started_t is None else _local_time(run.started_t),
+        _took(run, now_t),
+        run.state.value,
+        UNKNOWN if run.exit_code is None else str(run.exit_code),
+        UNKNOWN if run.peak_job_bytes is None else format_size(run.peak_job_bytes),
+        run.worst_level or UNKNOWN,
+        " ".join(f"{printable(name)}:{count}" for name, count in run.actions) or UNKNOWN,
+        printable(" ".join(run.command)) or UNKNOWN,
+    )
+
+
+def _local_time(t: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(t))
+    except (ValueError, OverflowError, OSError):
+        return UNKNOWN  # Nobody's clock shows that.
+
+
+def _took(run: RunInfo, now_t: float) -> str:
+    ended_t = now_t if run.ended_t is None else run.ended_t
+    if run.started_t is None or ended_t < run.started_t:
+        return UNKNOWN
+    return format_duration(ended_t - run.started_t)
+
+
+def _width() -> int | None:
+    """On a terminal a run is one line; elsewhere nothing is cut off."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -1,0 +1,101 @@
+"""Where journals are kept: $XDG_STATE_HOME/memwatch/runs, for the eyes of their owner alone.
+
+They hold command lines, so nobody else may read them, and nobody else may choose where they go: a folder that belongs
+to another user, or a symbolic link, is refused.
+"""
+
+import os
+import stat
+import time
+from contextlib import suppress
+
+from memwatch.errors import MemwatchError
+
+MYPY = False  # As mypy knows it; pathlib and typing would cost the guard a MiB.
+if MYPY:
+    from pathlib import Path
+
+SUFFIX = ".jsonl"
+# NONBLOCK, so that a named pipe without a reader is an error and no wait. It means nothing to a file.
+_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_MOST_OF_ONE_SECOND = 1000
+
+
+def state_path() -> str:
+    """What the state folder is called; it need not be there."""
+    home = os.environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(home):  # The standard says to pass over others.
+        home = os.path.join(os.path.expanduser("~"), ".local", "state")
+    if not os.path.isabs(home):
+        raise MemwatchError("there is no home folder to keep journals in; set XDG_STATE_HOME to a folder")
+    return os.path.join(home, "memwatch")
+
+
+def runs_path() -> str:
+    return os.path.join(state_path(), "runs")
+
+
+def state_folder() -> "Path":
+    """The state folder, made and checked, with its `runs`."""
+    from pathlib import Path
+
+    try:
+        return Path(os.path.dirname(make_runs_folder()))
+    except OSError as error:
+        raise MemwatchError(why_not(error, state_path())) from error
+
+
+def make_runs_folder() -> str:
+    """Raises OSError where it cannot be made, MemwatchError where it must not be used."""
+    state = state_path()
+    os.makedirs(os.path.dirname(state), mode=0o700, exist_ok=True)
+    runs = os.path.join(state, "runs")
+    for folder in (state, runs):
+        _make_own(folder)
+    return runs
+
+
+def open_journal(path: str) -> int:
+    """A journal the user has named. It must be new: nothing that exists is written into, or over."""
+    fd = os.open(path, _FLAGS | os.O_CREAT, 0o600)
+    status = os.fstat(fd)
+    if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+        return fd
+    os.close(fd)
+    what = "already holds something" if stat.S_ISREG(status.st_mode) else "is not an ordinary file"
+    raise MemwatchError(f"{path} {what}; choose another name for the journal")
+
+
+def create_journal(folder: str, t: float) -> tuple[int, str]:
+    """A new journal and its path. Names are in the order of time; no two are the same."""
+    stem = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(t))}-{os.getpid()}"
+    for number in range(1, _MOST_OF_ONE_SECOND):
+        path = os.path.join(folder, stem + (f"-{number}" if number > 1 else "") + SUFFIX)
+        try:
+            return os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600), path
+        except FileExistsError:
+            pass  # Another journal of this second, or of this process in another container.
+    raise MemwatchError(f"{folder} is full of journals named {stem}; move them away")
+
+
+def run_id(path: str) -> str:
+    return os.path.basename(path).removesuffix(SUFFIX)
+
+
+def why_not(error: OSError, path: str) -> str:
+    """In one sentence, why nothing can be kept there."""
+    return f"cannot write the journal in {error.filename or path}: {error.strerror or error}"
+
+
+def _make_own(folder: str) -> None:
+    with suppress(FileExistsError):  # Whose it is, is looked at next; also if it came into being this moment.
+        os.mkdir(folder, 0o700)
+    status = os.lstat(folder)
+    if stat.S_ISLNK(status.st_mode):
+        raise MemwatchError(f"{folder} is a symbolic link; remove it, or set XDG_STATE_HOME to a folder of your own")
+    if not stat.S_ISDIR(status.st_mode):
+        raise MemwatchError(f"{folder} is not a folder; remove it, or set XDG_STATE_HOME to a folder of your own")
+    if status.st_uid != os.geteuid():
+        raise MemwatchError(f"{folder} belongs to another user; set XDG_STATE_HOME to a folder of your own")
+    if status.st_mode & 0o077:
+        os.chmod(folder, 0o700)
