@@ -43,7 +43,7 @@ def gpt2_reference(gpt2: Encoding) -> Reference:
 
 @pytest.fixture(scope="session")
 def real_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """8 MB of prose and code: Python's own documentation and library."""
+    """5 MB of prose and code: Python's own documentation and library."""
     path = tmp_path_factory.mktemp("text") / "real.txt"
     sources = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
     with path.open("wb") as file:
@@ -51,7 +51,7 @@ def real_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
             file.write(pydoc_data.topics.topics[topic].encode() + b"\n\n")
         for source in sources:
             file.write(source.read_bytes() + b"\n\n")
-            if file.tell() > 8_000_000:
+            if file.tell() > 5_000_000:
                 break
     return path
 
@@ -59,6 +59,19 @@ def real_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def real_tokens(real_text: Path, gpt2_reference: Reference) -> "np.ndarray":
     return np.array(gpt2_reference(real_text.read_bytes().decode()), dtype="<u2")
+
+
+@pytest.fixture(scope="session")
+def long_text(real_text: Path) -> Path:
+    """Enough to be still at work on when a test does something to it."""
+    path = real_text.with_name("long.txt")
+    path.write_bytes(real_text.read_bytes() * 4)
+    return path
+
+
+@pytest.fixture(scope="session")
+def long_tokens(long_text: Path, gpt2_reference: Reference) -> "np.ndarray":
+    return np.array(gpt2_reference(long_text.read_bytes().decode()), dtype="<u2")
 
 
 @pytest.fixture

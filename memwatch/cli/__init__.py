@@ -7,6 +7,10 @@ import sys
 def main() -> int:
     # Ctrl-C while modules are loaded ends us as it ends any program, without a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.argv[1:2] == ["run"]:
+        from memwatch.guard import starting
+
+        starting.begin()
     from memwatch.cli.commands import memwatch
     from memwatch.cli.invoke import invoke
 

@@ -1,17 +1,36 @@
-"""The commands of memwatch."""
+"""The commands of memwatch, each loaded only when it is asked for: a wrapped command must not wait for the others."""
+
+import importlib
 
 import click
 
 from memwatch import __version__
-from memwatch.cli.run import run
-from memwatch.cli.verify import verify
+
+# In the order in which help shows them, with the line it shows.
+COMMANDS = {
+    "run": "Run a job under guard.",
+    "runs": "List what was run, and how it went.",
+    "verify": "Check finished output against its manifest.",
+    "doctor": "Tell what this machine offers, and what is missing.",
+}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"memwatch.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="memwatch %(version)s")
 def memwatch() -> None:
     """Run memory-hungry jobs without freezing your machine."""
-
-
-memwatch.add_command(run)
-memwatch.add_command(verify)

@@ -1,7 +1,7 @@
 """Kinds of values on the command line."""
 
+import os
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import click
@@ -34,6 +34,8 @@ def _positive(parse: Callable[[str], int]) -> Callable[[str], int]:
 
 
 def _share(text: str) -> str:
+    from fractions import Fraction  # Not for a command that is only to be wrapped, and quickly.
+
     try:
         value = Fraction(text)
     except (ValueError, ZeroDivisionError):
@@ -59,6 +61,31 @@ def _documents(text: str) -> str:
     return text
 
 
+def _reserve(text: str) -> int:
+    """A size, or a share of the machine's RAM."""
+    if not text.endswith("%"):
+        return parse_size(text)
+    try:
+        share = float(text.removesuffix("%")) / 100
+    except ValueError:
+        raise ValueError(f"{text!r} is not a share; write it as 10%") from None
+    if not 0 <= share < 1:
+        raise ValueError(f"{text} is not a share; it must be at least 0% and less than 100%")
+    return int(share * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number of seconds") from None
+    if not 0.05 <= value <= 1e6:
+        raise ValueError(f"{text} seconds make no sense here")
+    return value
+
+
+RESERVE = Parsed("size|percent", _reserve)
+SECONDS = Parsed("seconds", _seconds)
 SIZE = Parsed("size", _positive(parse_size))
 COUNT = Parsed("count", _positive(parse_count))
 SHARE = Parsed("share", _share)

@@ -1,7 +1,7 @@
 """Progress as plain lines on standard error: on a terminal one line, rewritten; elsewhere a line now and then."""
 
 import io
-import shutil
+import os
 import sys
 import time
 from typing import Any, TextIO
@@ -26,8 +26,8 @@ class PlainView:
     def show(self, event: dict[str, Any]) -> None:
         if event.get("event") == "progress":
             self._progress(progress_line(event))
-        elif event.get("event") == "note":
-            self._write_line(f"memwatch: {printable(event.get('text', ''))}")
+        elif (line := line_for(event)) is not None:
+            self._write_line(f"memwatch: {printable(line)}")
 
     def close(self) -> None:
         if self._line_is_open:
@@ -37,7 +37,7 @@ class PlainView:
     def _progress(self, line: str) -> None:
         now = time.monotonic()
         if self._rewrites:
-            width = shutil.get_terminal_size().columns
+            width = _width(self._stream)
             self._write("\r" + line[: width - 1].ljust(width - 1))
             self._line_is_open = True
         elif now - self._started_s < EVERY_SECOND_FOR_S or now - self._shown_s >= LATER_EVERY_S:
@@ -56,21 +56,63 @@ class PlainView:
             pass  # Nobody sees it any more; the job matters, not the view.
 
 
+_DONE = {
+    "shard": "asked the job to switch to shards",
+    "pause": "paused the job",
+    "resume": "resumed the job",
+    "stop": "told the job to end",
+    "kill": "killed the job",
+}
+
+
+def line_for(event: dict[str, Any]) -> str | None:
+    """What to say about an event, or None if it is nothing to talk about."""
+    match event.get("event"):
+        case "note" | "refused":
+            return str(event.get("text", ""))
+        case "verdict" if event["level"] in ("warn", "act"):
+            return f"{event['level'].upper()}  {event['reason']}"
+        case "action" if event["action"] in _DONE:
+            return f"{_DONE[event['action']]}: {event['reason']}{_what_next(event)}"
+        case "exit" if event.get("left_behind"):
+            return f"the job left {event['left_behind']} processes behind; they run on without a guard"
+    return None
+
+
+def _what_next(event: dict[str, Any]) -> str:
+    if event["deadline_in_s"] is None or event["next"] is None:
+        return ""
+    return f"; if nothing changes it is told to {_NEXT[event['next']]} in {format_duration(event['deadline_in_s'])}"
+
+
+_NEXT = {"stop": "end", "kill": "end at once", "pause": "pause"}
+
+
+def _width(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
 def progress_line(event: dict[str, Any]) -> str:
-    done, total = event["done"], event["total"]
-    parts = []
-    if total:
-        parts.append(f"{100 * done / total:5.1f} %  {format_size(done)} of {format_size(total)}")
-    else:
-        parts.append(format_size(done))
-    if event["rate"]:
-        parts.append(f"{format_size(event['rate'])}/s")
-    parts.append(_so_far(format_count, event["tokens"], event["projected_tokens"]) + " tokens")
-    parts.append("out " + _so_far(format_size, event["output_bytes"], event["projected_output_bytes"]))
-    if event["eta_s"] is not None:
+    """What a job reports: `done` at least, and whatever else it knows."""
+    done, total = event.get("done", 0), event.get("total")
+    show = format_size if event.get("unit") == "bytes" else format_count
+    amount = f"{show(done)} of {show(total)}" if total else show(done)
+    unit = "" if event.get("unit") in ("bytes", None) else f" {printable(event['unit'])}"
+    parts = [f"{100 * done / total:5.1f} %" if total else "", amount + unit]
+    if event.get("rate"):
+        parts.append(f"{show(event['rate'])}/s")
+    if "tokens" in event:
+        parts.append(_so_far(format_count, event["tokens"], event.get("projected_tokens")) + " tokens")
+    if "output_bytes" in event:
+        parts.append("out " + _so_far(format_size, event["output_bytes"], event.get("projected_output_bytes")))
+    if event.get("eta_s") is not None:
         parts.append(f"ETA {format_duration(event['eta_s'])}")
-    parts.append(f"RSS {format_size(event['rss_bytes'])}")
-    return "  ".join(parts)
+    if "rss_bytes" in event:
+        parts.append(f"RSS {format_size(event['rss_bytes'])}")
+    return "  ".join(part for part in parts if part)
 
 
 def _so_far(format_value: Any, value: float, projected: float | None) -> str:

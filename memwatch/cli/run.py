@@ -1,74 +1,83 @@
-"""memwatch run: run a job and show how it is doing."""
+"""memwatch run: run a job under guard and show how it is doing."""
 
 import os
-import selectors
-import signal
-import socket
-import subprocess
 import sys
-from types import FrameType
-from typing import Any
 
 import click
 
-from memwatch import job
+from memwatch.cli.front import Front
+from memwatch.cli.parameters import RESERVE, SECONDS
 from memwatch.cli.plain import PlainView
-from memwatch.errors import MemwatchError
-from memwatch.job import Channel
-
-# These are for the job to act on; the one that started it waits and reports.
-PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+from memwatch.errors import UsageError
+from memwatch.guard.config import GuardConfig
 
 
-@click.group()
+class RunCommand(click.Command):
+    """Remembers whether the job's command line came after `--`, which click takes away."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        rest = super().parse_args(ctx, args)
+        job = ctx.params["job"]
+        before_job = given[: len(given) - len(job)]
+        ctx.params["is_foreign"] = bool(before_job) and before_job[-1] == "--"
+        return rest
+
+
+@click.command(
+    cls=RunCommand,
+    context_settings={"allow_interspersed_args": False},
+    options_metavar="[OPTIONS]",
+)
+@click.option("--reserve", type=RESERVE, help="Memory left to the rest of the machine: 2G or 10%  [default: 10%].")
+@click.option("--on-pressure", type=click.Choice(["warn", "shard", "pause", "stop"]), default="shard",
+              show_default=True, help="How far to go; a job that cannot shard is paused.")  # fmt: skip
+@click.option("--pause-timeout", type=SECONDS, default=60.0, show_default=True, metavar="SECS",
+              help="How long a pause may last before the job is stopped.")  # fmt: skip
 @click.option("--ui", type=click.Choice(["auto", "plain", "none"]), default="auto", show_default=True,
-              help="How to show progress: lines on standard error, or not at all.")  # fmt: skip
-@click.pass_context
-def run(context: click.Context, ui: str) -> None:
-    """Run a job and show how it is doing."""
-    context.obj = None if ui == "none" else PlainView()
+              help="Lines on standard error, or nothing.")  # fmt: skip
+@click.option("--interval", type=SECONDS, metavar="SECS", help="Look this often [default: 0.1 to 1, as needed].")
+@click.option("--record", type=click.Path(), metavar="FILE", help="Journal [default: in the state folder].")
+@click.option("--no-record", is_flag=True, help="Keep no journal.")
+@click.option("--priority", type=click.Choice(["low", "normal"]), default="low", show_default=True,
+              help="low runs the job behind the desktop (nice, ionice).")  # fmt: skip
+@click.argument("job", nargs=-1, type=click.UNPROCESSED, metavar="tokenize INPUT... | -- COMMAND [ARG]...")
+def run(
+    reserve: int | None,
+    on_pressure: str,
+    pause_timeout: float,
+    ui: str,
+    interval: float | None,
+    record: str | None,
+    no_record: bool,
+    priority: str,
+    job: tuple[str, ...],
+    is_foreign: bool,
+) -> int:
+    """Run a job under guard: warned about, paused or stopped before it can freeze the machine.
+
+    \b
+    memwatch run tokenize FILE         the tokenizer (memwatch run tokenize --help)
+    memwatch run -- COMMAND [ARG]...   any command
+    """
+    config = GuardConfig(
+        reserve_bytes=reserve,
+        on_pressure=on_pressure,
+        pause_timeout_s=pause_timeout,
+        interval_s=interval,
+        record=None if record is None else os.path.abspath(record),
+        keeps_record=not no_record,
+        lowers_priority=priority == "low",
+    )
+    view = None if ui == "none" else PlainView()
+    return Front(config, _command(job, is_foreign), view).run()
 
 
-@run.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.pass_obj
-def tokenize(view: PlainView | None, arguments: tuple[str, ...]) -> int:
-    """Turn text into tokens for training (see: memwatch run tokenize --help)."""
-    return run_job([sys.executable, "-m", "memwatch.tokenize", *arguments], view)
-
-
-def run_job(command: list[str], view: PlainView | None) -> int:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        environment = {**os.environ, job.VARIABLE: str(theirs.fileno())}
-        try:
-            process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
-        except OSError as error:
-            raise MemwatchError(f"cannot start {command[0]}: {error.strerror}") from error
-        theirs.close()
-        _pass_signals_on(process)
-        _follow(Channel(ours), view)
-        code = process.wait()
-        if view is not None:
-            view.close()
-    return code if code >= 0 else 128 - code
-
-
-def _pass_signals_on(process: subprocess.Popen[bytes]) -> None:
-    def pass_on(number: int, frame: FrameType | None) -> None:
-        process.send_signal(number)
-
-    for number in PASSED_ON:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, pass_on)
-
-
-def _follow(channel: Channel, view: PlainView | None) -> None:
-    """Show what the job reports, until it is gone."""
-    selector: Any = selectors.DefaultSelector()
-    selector.register(channel, selectors.EVENT_READ)
-    while channel.is_open:
-        selector.select()
-        for event in channel.receive():
-            if view is not None:
-                view.show(event)
+def _command(job: tuple[str, ...], is_foreign: bool) -> list[str]:
+    if not job:
+        raise UsageError("there is nothing to run; try: memwatch run tokenize FILE, or: memwatch run -- COMMAND")
+    if is_foreign:
+        return list(job)
+    if job[0] == "tokenize":
+        return [sys.executable, "-m", "memwatch.tokenize", *job[1:]]
+    raise UsageError(f"to run a command of your own, put -- before it: memwatch run -- {' '.join(job)}")

@@ -174,7 +174,7 @@ class Crew:
     def end(self) -> None:
         while self._members:
             member = self._members.pop()
-            os.kill(member.pid, signal.SIGTERM)  # Ours, and not waited for yet: the pid cannot be another's.
+            os.kill(member.pid, signal.SIGKILL)  # Ours, and not waited for yet: the pid cannot be another's.
             member.end()
 
     def _send(self, member: _Member, message: Task | Shrink) -> None:
@@ -198,9 +198,8 @@ def _be_a_worker(
 ) -> None:
     """In the forked child: never returns."""
     try:
-        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
-            signal.signal(number, signal.SIG_IGN)  # The coordinator decides what they mean.
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
+            signal.signal(number, signal.SIG_IGN)  # Sent to the whole job; the coordinator decides what they mean.
         signal.set_wakeup_fd(-1)
         for fd in to_close:
             os.close(fd)

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.faults.jobs import PARTIAL, RunningJob, send, wait_until
+from tests.faults.jobs import PARTIAL, RunningJob
 from tests.faults.test_resume import SLOW, started_writing
+from tests.guard.processes import send, wait_until
 from tests.helpers import memwatch, read_tokens
 
 
@@ -20,15 +21,15 @@ def _train(folder: Path) -> np.ndarray:
 @pytest.mark.parametrize("mode", ["stream", "shard", "memory"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_switch_at_any_moment_changes_no_token(
-    mode: str, seed: int, real_text: Path, real_tokens: np.ndarray, tmp_path: Path
+    mode: str, seed: int, long_text: Path, long_tokens: np.ndarray, tmp_path: Path
 ) -> None:
     chance = random.Random(seed)
     options = ("--val-ratio", "0", "--mode", mode, "--shard-tokens", "400k", "--block-size", "64k")
     engine = ("--engine", "tiktoken", "--workers", 2)
-    with RunningJob(real_text, "--out", tmp_path, *options, *engine) as running:
+    with RunningJob(long_text, "--out", tmp_path, *options, *engine) as running:
         job = running.job()
         # From the start on, the job may be asked before it can act; the wish must not be lost.
-        wait_until(lambda: len(running.tree()) == 4)
+        wait_until(lambda: len(running.workers()) == 2)
         time.sleep(chance.uniform(0.3, 0.9))
         send(job if chance.random() < 0.5 else running.process.pid, signal.SIGUSR1)
         code, err = running.finish()
@@ -37,11 +38,11 @@ def test_a_switch_at_any_moment_changes_no_token(
     names = sorted(path.name for path in tmp_path.glob("train*"))
     assert names[0] == "train_shard_0000.bin"
     assert len(names) > 1
-    assert np.array_equal(_train(tmp_path), real_tokens)
+    assert np.array_equal(_train(tmp_path), long_tokens)
 
 
-def test_what_was_streamed_becomes_the_first_shard_whatever_its_size(real_text: Path, tmp_path: Path) -> None:
-    with RunningJob(real_text, "--out", tmp_path, "--val-ratio", "0", "--shard-tokens", "100k", *SLOW) as running:
+def test_what_was_streamed_becomes_the_first_shard_whatever_its_size(long_text: Path, tmp_path: Path) -> None:
+    with RunningJob(long_text, "--out", tmp_path, "--val-ratio", "0", "--shard-tokens", "100k", *SLOW) as running:
         part = tmp_path / PARTIAL / "train_0000.part"
         wait_until(lambda: part.exists() and part.stat().st_size > 600_000)
         send(running.job(), signal.SIGUSR1)
@@ -53,25 +54,25 @@ def test_what_was_streamed_becomes_the_first_shard_whatever_its_size(real_text: 
     assert all(size == 100_000 for size in sizes[1:-1])
 
 
-def test_after_a_switch_one_worker_is_left_and_memory_shrinks(real_text: Path, tmp_path: Path) -> None:
+def test_after_a_switch_one_worker_is_left_and_memory_shrinks(long_text: Path, tmp_path: Path) -> None:
     # GIVEN a job with three workers
     options = ("--workers", 3, "--engine", "tiktoken", "--block-size", "64k")
-    with RunningJob(real_text, "--out", tmp_path, *options) as running:
+    with RunningJob(long_text, "--out", tmp_path, *options) as running:
         wait_until(lambda: started_writing(tmp_path))
-        assert len(running.tree()) == 5
+        assert len(running.workers()) == 3
         before = running.rss_bytes()
         # WHEN it is told to switch
         send(running.job(), signal.SIGUSR1)
         # THEN soon one worker is left
-        wait_until(lambda: len(running.tree()) == 3)
+        wait_until(lambda: len(running.workers()) == 1)
         assert running.rss_bytes() < before * 0.7
         assert running.finish()[0] == 0
 
 
 def test_a_switched_run_that_is_killed_goes_on_in_shards(
-    real_text: Path, real_tokens: np.ndarray, tmp_path: Path
+    long_text: Path, long_tokens: np.ndarray, tmp_path: Path
 ) -> None:
-    command = (real_text, "--out", tmp_path, "--val-ratio", "0", "--shard-tokens", "200k")
+    command = (long_text, "--out", tmp_path, "--val-ratio", "0", "--shard-tokens", "200k")
     with RunningJob(*command, *SLOW) as running:
         wait_until(lambda: started_writing(tmp_path))
         send(running.job(), signal.SIGUSR1)
@@ -81,13 +82,13 @@ def test_a_switched_run_that_is_killed_goes_on_in_shards(
     done = memwatch("run", "tokenize", *command)
     assert done.code == 0, done.err
     assert not (tmp_path / "train.bin").exists()
-    assert np.array_equal(_train(tmp_path), real_tokens)
+    assert np.array_equal(_train(tmp_path), long_tokens)
 
 
-def test_memory_mode_switches_by_itself_at_its_limit(real_text: Path, tmp_path: Path) -> None:
+def test_memory_mode_switches_by_itself_at_its_limit(long_text: Path, tmp_path: Path) -> None:
     # GIVEN more text than a small limit lets it hold
     source = tmp_path / "big.txt"
-    source.write_bytes(real_text.read_bytes() * 40)
+    source.write_bytes(long_text.read_bytes() * 15)
     done = memwatch("run", "tokenize", source, "--mode", "memory", "--max-memory", "300M", "--val-ratio", "0")
     assert done.code == 0, done.err
     assert "switched to shards" in done.err

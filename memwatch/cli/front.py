@@ -1,0 +1,126 @@
+"""The front: starts the guard, shows what it tells, passes signals on, and returns the job's exit code.
+
+If the guard dies, the front inherits the job and waits for it, so that a script still gets its exit code.
+"""
+
+import os
+import selectors
+import signal
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from types import FrameType
+from typing import Any
+
+from memwatch.channel import Channel
+from memwatch.cli.plain import PlainView
+from memwatch.errors import Broken, ExitCode
+from memwatch.guard import starting, system
+from memwatch.guard.config import GuardConfig
+from memwatch.guard.starting import StartedGuard
+
+PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+STANDARD_INPUT = 0
+
+
+class Front:
+    def __init__(self, config: GuardConfig, command: list[str], view: PlainView | None) -> None:
+        self._config = config
+        self._command = command
+        self._view = view
+        self._job_pid: int | None = None
+        self._code: int | None = None
+        self._has_terminal = _is_in_foreground()
+
+    def run(self) -> int:
+        system.adopt_orphans()
+        # Until the guard is told what to run, a signal would find nobody to be passed on to: it waits.
+        signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
+        guard = self._start_guard()
+        self._guard = Channel(guard.view)
+        self._pass_signals_on()
+        self._follow()
+        os.waitpid(guard.pid, 0)
+        code = self._code if self._code is not None else self._wait_without_guard()
+        self._take_terminal()
+        for number in PASSED_ON:
+            signal.signal(number, signal.SIG_IGN)  # Nobody is left to pass it on to; the code is known.
+        if self._view is not None:
+            self._view.close()
+        return code
+
+    def _start_guard(self) -> StartedGuard:
+        ignored = tuple(int(n) for n in PASSED_ON if signal.getsignal(n) is signal.SIG_IGN)
+        terminal_fd = STANDARD_INPUT if self._has_terminal else None
+        config = replace(self._config, terminal_fd=terminal_fd, ignored_signals=ignored)
+        try:
+            guard = starting.take()
+            guard.give(config, self._command)
+        except OSError as error:
+            raise Broken(f"cannot start the guard: {error.strerror}") from error
+        return guard
+
+    def _pass_signals_on(self) -> None:
+        def pass_on(number: int, frame: FrameType | None) -> None:
+            self._guard.send({"command": "signal", "number": number})
+
+        for number in PASSED_ON:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, pass_on)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
+
+    def _follow(self) -> None:
+        """Show what the guard tells, until it is gone."""
+        selector = selectors.DefaultSelector()
+        selector.register(self._guard, selectors.EVENT_READ)
+        while self._guard.is_open:
+            selector.select()
+            for event in self._guard.receive():
+                self._heed(event)
+
+    def _heed(self, event: dict[str, Any]) -> None:
+        match event.get("event"):
+            case "start":
+                self._job_pid = event["pid"]
+            case "exit" | "refused":
+                self._code = event["code"]
+            case "suspended":
+                self._suspend()
+        if self._view is not None:
+            self._view.show(event)
+        elif event.get("event") == "refused":
+            print(f"memwatch: {event['text']}", file=sys.stderr)
+
+    def _suspend(self) -> None:
+        """Ctrl-Z stopped the job: stop as well, so that the shell takes over, and go on together."""
+        self._take_terminal()
+        os.kill(os.getpid(), signal.SIGSTOP)
+        if self._has_terminal and self._job_pid is not None:
+            with suppress(OSError):
+                os.tcsetpgrp(STANDARD_INPUT, self._job_pid)
+        self._guard.send({"command": "signal", "number": signal.SIGCONT})
+
+    def _take_terminal(self) -> None:
+        if self._has_terminal:
+            signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+            with suppress(OSError):
+                os.tcsetpgrp(STANDARD_INPUT, os.getpgrp())
+
+    def _wait_without_guard(self) -> int:
+        if self._job_pid is None:
+            raise Broken("the guard ended before it could start the job")
+        if self._view is not None:
+            self._view.show({"event": "note", "text": "the guard was killed; the job goes on without it"})
+        try:
+            _, status = os.waitpid(self._job_pid, 0)
+        except ChildProcessError:
+            return ExitCode.BROKEN
+        code = os.waitstatus_to_exitcode(status)
+        return code if code >= 0 else 128 - code
+
+
+def _is_in_foreground() -> bool:
+    try:
+        return os.isatty(STANDARD_INPUT) and os.tcgetpgrp(STANDARD_INPUT) == os.getpgrp()
+    except OSError:
+        return False

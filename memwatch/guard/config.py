@@ -1,0 +1,27 @@
+"""What the front tells the guard when it starts it."""
+
+import json
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GuardConfig:
+    """`ignored_signals` are those that whoever ran memwatch wanted to be ignored."""
+
+    terminal_fd: int | None = None
+    reserve_bytes: int | None = None  # None: the default for the memory there is
+    on_pressure: str = "shard"
+    pause_timeout_s: float = 60.0
+    interval_s: float | None = None  # None: as the danger demands
+    record: str | None = None  # None: in the state folder
+    keeps_record: bool = True
+    lowers_priority: bool = True
+    ignored_signals: tuple[int, ...] = ()
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "GuardConfig":
+        data = json.loads(text)
+        return cls(**{**data, "ignored_signals": tuple(data["ignored_signals"])})

@@ -1,0 +1,255 @@
+"""The guard's loop: sample, forecast, decide, act, tell.
+
+Everything it needs is opened before the job starts, because when memory runs out is no time to open files.
+"""
+
+import os
+import selectors
+import signal
+import socket
+import time
+from types import FrameType
+from typing import Any
+
+from memwatch.channel import Channel
+from memwatch.core.actions import Action, By, LadderSettings, Step, Wish
+from memwatch.core.forecast import Forecast, forecast, next_interval_s
+from memwatch.core.history import History
+from memwatch.core.ladder import Ladder
+from memwatch.core.policy import Decider, Policy, Verdict
+from memwatch.core.reserve import check_reserve, default_reserve_bytes
+from memwatch.core.sample import Sample
+from memwatch.errors import ExitCode
+from memwatch.guard.act import Actor
+from memwatch.guard.config import GuardConfig
+from memwatch.guard.notify import notify
+from memwatch.guard.spawn import HANDLED, IGNORED, containment
+from memwatch.guard.tell import Teller
+from memwatch.guard.wait import Ended, reap
+from memwatch.guard.watcher import Watcher
+from memwatch.probe.machine import Machine
+from memwatch.record.journal import Journal
+
+# Signals that end or interrupt are for everyone in the job, as a terminal sends them; others for its first process.
+FOR_ALL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCONT)
+BY_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+
+
+class Guard:
+    def __init__(
+        self,
+        config: GuardConfig,
+        command: tuple[str, ...],
+        watcher: Watcher,
+        view: Channel,
+        job_pid: int,
+        job_channel: Channel,
+    ) -> None:
+        self._job_pid = job_pid
+        self._job_channel = job_channel
+        self._config = config
+        self._command = command
+        self._watcher = watcher
+        self._machine = Machine()
+        self._spared = {watcher.pid}
+        self._history = History()
+        self._actor = Actor(self._job_now, watcher)
+        journal = Journal.open(config.record, command) if config.keeps_record else None
+        self._teller = Teller(view, journal, command)
+        self._policy = Policy.keeping(reserve_bytes(config, self._sample(())))
+        self._decider = Decider(self._policy)
+        wish = Wish(config.on_pressure)
+        self._ladder_settings = LadderSettings(wish, pause_timeout_s=config.pause_timeout_s)
+        self._ladder = Ladder(self._ladder_settings, self._policy)
+        self._is_on = True
+        self._notified = False
+        self._stopped_for_memory = False
+        self._ended: Ended | None = None
+        self._selector = selectors.DefaultSelector()
+        self._signalled = False
+
+    def run(self) -> int:
+        """Guard the job to its end and return the exit code for it."""
+        self._listen_to_signals()
+        self._teller.start(*self._facts(), pid=self._job_pid, missing=self._machine.missing())
+        self._selector.register(self._job_channel, selectors.EVENT_READ, self._hear_job)
+        if self._teller.view is not None:
+            self._selector.register(self._teller.view, selectors.EVENT_READ, self._hear_view)
+        self._take_in_news()  # It may have ended while we were loading.
+        while self._ended is None:
+            self._tick()
+        code = ExitCode.STOPPED if self._stopped_for_memory else self._ended.exit_code
+        self._teller.exit(self._ended, code, By.GUARD if self._stopped_for_memory else None, self._left_behind())
+        self._watcher.dismiss()
+        return code
+
+    def _facts(self) -> tuple[dict[str, object], dict[str, object]]:
+        limits: dict[str, object] = {
+            "reserve_bytes": self._policy.reserve_bytes,
+            "on_pressure": self._config.on_pressure,
+            "pause_timeout_s": self._config.pause_timeout_s,
+        }
+        return limits, containment(self._config.lowers_priority)
+
+    def _tick(self) -> None:
+        sample = self._sample({os.getpid()})
+        outlook = forecast(self._history, self._policy.reserve_bytes)
+        verdict = self._decider.decide(outlook)
+        self._teller.sample(sample, verdict)
+        if self._is_on:
+            self._climb(verdict, outlook)
+        self._wait(self._config.interval_s or next_interval_s(outlook))
+
+    def _sample(self, roots: Any) -> Sample:
+        sample = self._machine.sample(time.monotonic(), time.time(), roots, self._spared)
+        self._history.add(sample)
+        return sample
+
+    def _job_now(self) -> Any:
+        return self._machine.job(time.monotonic(), {os.getpid()}, self._spared)
+
+    def _climb(self, verdict: Verdict, outlook: Forecast) -> None:
+        action = self._ladder.next(verdict, outlook)
+        if action is None:
+            return
+        if action.step in (Step.STOP, Step.KILL):
+            # Read again just before what cannot be undone.
+            self._sample({os.getpid()})
+            if not self._ladder.confirm(action, forecast(self._history, self._policy.reserve_bytes)):
+                return
+        self._carry_out(action, By.GUARD)
+
+    def _carry_out(self, action: Action, by: By) -> None:
+        pids: list[int] = []
+        match action.step:
+            case Step.WARN:
+                self._notify(action.reason)
+            case Step.SHARD:
+                self._job_channel.send({"command": "shard", "reason": action.reason})
+                pids = [self._job_pid]
+            case Step.PAUSE:
+                pids = self._actor.pause()
+            case Step.RESUME:
+                pids = self._actor.resume()
+            case Step.STOP:
+                pids = self._actor.stop()
+            case Step.KILL:
+                pids = self._actor.kill()
+        if action.step in (Step.STOP, Step.KILL) and by == By.GUARD:
+            self._stopped_for_memory = True
+        now = time.monotonic()
+        self._ladder.done(action.step, now, by)
+        in_s = None if action.deadline_s is None else action.deadline_s - now
+        self._teller.action(action, by, pids, in_s)
+
+    def _notify(self, reason: str) -> None:
+        if not self._notified:
+            self._notified = True
+            pid = notify("memwatch: memory is running out", reason)
+            if pid is not None:
+                self._spared.add(pid)
+
+    def _wait(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while True:
+            ready = self._selector.select(max(deadline - time.monotonic(), 0))
+            for key, _ in ready:
+                key.data()
+            if self._ended is not None or time.monotonic() >= deadline:
+                return
+
+    def _listen_to_signals(self) -> None:
+        self._wakeup, ring = socket.socketpair()
+        self._wakeup.setblocking(False)
+        ring.setblocking(False)
+        self._ring = ring
+        signal.set_wakeup_fd(ring.fileno(), warn_on_full_buffer=False)
+        for number in IGNORED:
+            signal.signal(number, signal.SIG_IGN)
+        for number in HANDLED:
+            signal.signal(number, self._note)
+        self._selector.register(self._wakeup, selectors.EVENT_READ, self._on_signal)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGTERM:
+            self._signalled = True
+
+    def _on_signal(self) -> None:
+        self._wakeup.recv(4096)
+        if self._signalled:
+            self._signalled = False
+            self._actor.pass_on(signal.SIGTERM, to_all=True)
+        self._take_in_news()
+
+    def _take_in_news(self) -> None:
+        news = reap(self._job_pid)
+        self._ended = news.ended
+        if news.stopped_by in BY_TERMINAL:
+            self._teller.suspended()
+
+    def _hear_job(self) -> None:
+        for message in self._job_channel.receive():
+            match message.pop("event", None):
+                case "hello" if "shard" in message.get("can", ()):
+                    self._can_shard()
+                case "progress":
+                    self._teller.progress(message)
+                case "note":
+                    self._teller.note(str(message.get("text", "")))
+        if not self._job_channel.is_open:
+            self._selector.unregister(self._job_channel)
+
+    def _can_shard(self) -> None:
+        state = self._ladder.state
+        self._ladder = Ladder(_with_shards(self._ladder_settings), self._policy)
+        self._ladder.state = state
+
+    def _hear_view(self) -> None:
+        view = self._teller.view
+        assert view is not None
+        for message in view.receive():
+            self._obey(message)
+        if not view.is_open:
+            # The view is gone; the job stays guarded.
+            self._selector.unregister(view)
+            self._teller.view = None
+
+    def _obey(self, message: dict[str, Any]) -> None:
+        command = message.get("command")
+        if command == "signal":
+            number = int(message.get("number", 0))
+            self._actor.pass_on(number, to_all=number in FOR_ALL)
+        elif command in ("guard_on", "guard_off"):
+            self._is_on = command == "guard_on"
+            self._teller.note(f"the guard is {'on' if self._is_on else 'off'}")
+        elif command in set(Step) - {Step.WARN}:
+            self._carry_out(Action(Step(command), "asked for"), By.USER)
+
+    def _left_behind(self) -> int:
+        """Processes of the job that live on without it, and without a guard."""
+        return len([process for process in self._job_now() if process.state not in "ZX"])
+
+
+def reserve_bytes(config: GuardConfig, sample: Sample) -> int:
+    """Raises ReserveTooLarge if what was asked for cannot be kept."""
+    sizes = [(limit.limit_bytes, limit.path) for limit in sample.limits]
+    if sample.memory is not None:
+        sizes.append((sample.memory.total_bytes, ""))
+    if not sizes:
+        return config.reserve_bytes or 0
+    in_force, path = min(sizes)
+    if config.reserve_bytes is None:
+        return default_reserve_bytes(in_force)
+    check_reserve(config.reserve_bytes, in_force, path or None)
+    return config.reserve_bytes
+
+
+def check_reserve_first(config: GuardConfig) -> None:
+    """Before the job starts: nothing is run under a promise that cannot be kept."""
+    machine = Machine()
+    reserve_bytes(config, machine.sample(time.monotonic(), time.time(), ()))
+    machine.close()
+
+
+def _with_shards(settings: LadderSettings) -> LadderSettings:
+    return LadderSettings(settings.wish, can_shard=True, pause_timeout_s=settings.pause_timeout_s)

@@ -1,0 +1,90 @@
+"""Starts the job: in a process group of its own, first in line for the kernel's killer, a little behind the desktop."""
+
+import errno
+import os
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+
+from memwatch import channel as job_channel
+from memwatch.errors import ExitCode
+from memwatch.guard import system
+
+OOM_SCORE = 1000
+NICENESS = 5
+IO_PRIORITY = 6
+
+# By the guard; the job must not inherit that.
+HANDLED = (signal.SIGCHLD, signal.SIGTERM)
+IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+# Python ignores these for its own sake; a program must find them as usual.
+_USUAL = (signal.SIGPIPE, signal.SIGXFSZ)
+
+
+class CannotStart(Exception):
+    """The command cannot be executed. `exit_code` is what env and timeout would return."""
+
+    def __init__(self, command: str, number: int) -> None:
+        super().__init__(f"cannot run {command}: {os.strerror(number)}")
+        self.exit_code = ExitCode.NOT_FOUND if number == errno.ENOENT else ExitCode.CANNOT_EXECUTE
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    command: tuple[str, ...]
+    channel_fd: int
+    terminal_fd: int | None
+    lowers_priority: bool
+    ignored_signals: tuple[int, ...]
+
+
+def spawn(start: Start) -> int:
+    """Start the job and return its pid. Raises CannotStart."""
+    parent = os.getpid()
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _become_the_job(start, parent, writer)
+    os.close(writer)
+    with suppress(OSError):
+        os.setpgid(pid, pid)  # Both sides do it, so that neither has to wait for the other.
+    failure = os.read(reader, 16)
+    os.close(reader)
+    if failure:
+        os.waitpid(pid, 0)
+        raise CannotStart(start.command[0], int(failure))
+    return pid
+
+
+def containment(lowers_priority: bool) -> dict[str, object]:
+    """What is in force for the job, for the journal and the view."""
+    priority = {"nice": NICENESS, "io_priority": IO_PRIORITY} if lowers_priority else {}
+    return {"process_group": True, "oom_score_adj": OOM_SCORE, **priority}
+
+
+def _become_the_job(start: Start, parent: int, writer: int) -> None:
+    """In the forked child: never returns."""
+    try:
+        os.setpgid(0, 0)
+        if start.terminal_fd is not None:
+            signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+            with suppress(OSError):
+                os.tcsetpgrp(start.terminal_fd, os.getpid())
+        for number in (*HANDLED, *IGNORED, *_USUAL):
+            signal.signal(number, signal.SIG_IGN if number in start.ignored_signals else signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        # A job that the guard has paused must not stay so when the guard is gone.
+        system.signal_me_when_my_parent_dies(signal.SIGCONT)
+        if os.getppid() != parent:
+            os._exit(ExitCode.BROKEN)
+        system.raise_oom_score(OOM_SCORE)
+        if start.lowers_priority:
+            with suppress(OSError):
+                os.nice(NICENESS)
+            system.set_io_priority(IO_PRIORITY)
+        os.set_inheritable(start.channel_fd, True)
+        os.execvpe(start.command[0], start.command, {**os.environ, job_channel.VARIABLE: str(start.channel_fd)})
+    except OSError as error:
+        os.write(writer, str(error.errno).encode())
+    finally:
+        os._exit(ExitCode.BROKEN)

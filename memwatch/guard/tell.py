@@ -1,0 +1,92 @@
+"""Tells the journal and the view what happens: one stream of events for both."""
+
+import time
+
+from memwatch.channel import Channel
+from memwatch.core.actions import Action, By, Step
+from memwatch.core.assess import Level
+from memwatch.core.policy import Verdict
+from memwatch.core.sample import Sample
+from memwatch.guard.wait import Ended
+from memwatch.record import events
+from memwatch.record.alive import GuardId
+from memwatch.record.events import Event
+from memwatch.record.journal import Journal
+
+# A view draws once a second while nothing is wrong.
+CALM_SAMPLE_S = 1.0
+
+
+class Teller:
+    def __init__(self, view: Channel | None, journal: Journal | None, command: tuple[str, ...]) -> None:
+        self.view = view
+        self._journal = journal
+        self._command = command
+        self._level = Level.CALM
+        self._shown_s = float("-inf")
+        self._problem: str | None = None
+
+    def start(self, limits: dict[str, object], containment: dict[str, object], **more: object) -> None:
+        if self._journal is not None:
+            self._show(self._journal.start(limits, containment, None, **more))
+        else:
+            event = events.start_event(time.time(), "", GuardId.this(), self._command, limits, containment)
+            self._show(event | more)
+
+    def sample(self, sample: Sample, verdict: Verdict) -> None:
+        name = verdict.level.name.lower()
+        signals = [signal.value for signal in verdict.signals]
+        if self._journal is not None:
+            told = self._journal.sample(sample)
+            judged = self._journal.verdict(name, verdict.reason, verdict.seconds_left, sample.t, signals=signals)
+            self._tell_of_journal(self._journal)
+        else:
+            told = events.sample_event(sample)
+            judged = events.verdict_event(sample.t, name, verdict.reason, verdict.seconds_left, signals=signals)
+        if verdict.level >= Level.WARN or sample.clock_s - self._shown_s >= CALM_SAMPLE_S:
+            self._shown_s = sample.clock_s
+            self._show(told)
+        if verdict.level != self._level:
+            self._level = verdict.level
+            self._show(judged)
+
+    def action(self, action: Action, by: By, pids: list[int], deadline_in_s: float | None) -> None:
+        result = "done" if pids or action.step == Step.WARN else "nobody was there"
+        next_step = None if action.next_step is None else action.next_step.value
+        more = {"reason": action.reason, "deadline_in_s": deadline_in_s, "next": next_step}
+        if self._journal is not None:
+            self._show(self._journal.action(action.step.value, pids, by.value, result, None, **more))
+        else:
+            self._show(events.action_event(time.time(), action.step.value, pids, by.value, result, **more))
+
+    def progress(self, message: dict[str, object]) -> None:
+        if self._journal is not None:
+            self._show(self._journal.progress(message))
+        else:
+            self._show(events.progress_event(time.time(), message))
+
+    def note(self, text: str) -> None:
+        self._show({"t": time.time(), "event": "note", "text": text})
+
+    def suspended(self) -> None:
+        """The terminal has stopped the job (Ctrl-Z): whoever has the terminal should stop too."""
+        self._show({"t": time.time(), "event": "suspended"})
+
+    def exit(self, ended: Ended, code: int, by: By | None, left_behind: int) -> None:
+        who = None if by is None else by.value
+        if self._journal is not None:
+            self._show(self._journal.exit(code, ended.signal, who, left_behind=left_behind))
+            self._journal.close()
+        else:
+            self._show(events.exit_event(time.time(), code, ended.signal, who, left_behind=left_behind))
+
+    def _tell_of_journal(self, journal: Journal) -> None:
+        if journal.problem != self._problem:
+            self._problem = journal.problem
+            self.note(self._problem or "the journal is written again")
+
+    def _show(self, event: Event) -> None:
+        if self.view is not None:
+            self.view.send(event)
+            if not self.view.is_open:
+                self.view = None

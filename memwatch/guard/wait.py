@@ -1,0 +1,44 @@
+"""What became of children: the job itself, its orphans, our own helpers."""
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the job ended: by itself with a code, or by a signal."""
+
+    code: int | None
+    signal: int | None
+
+    @property
+    def exit_code(self) -> int:
+        return self.code if self.code is not None else 128 + (self.signal or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    ended: Ended | None = None
+    stopped_by: int | None = None  # the signal that stopped the job, ours or another's
+
+
+def reap(job_pid: int) -> News:
+    """Take in every child that has changed; most are orphans of the job, of no further interest."""
+    ended: Ended | None = None
+    stopped_by: int | None = None
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+        except ChildProcessError:
+            break
+        if pid == 0:
+            break
+        if pid != job_pid:
+            continue
+        if os.WIFSTOPPED(status):
+            stopped_by = os.WSTOPSIG(status)
+        elif os.WIFSIGNALED(status):
+            ended = Ended(None, os.WTERMSIG(status))
+        elif os.WIFEXITED(status):
+            ended = Ended(os.WEXITSTATUS(status), None)
+    return News(ended, stopped_by)

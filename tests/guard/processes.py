@@ -1,0 +1,142 @@
+"""A job under guard, and a look at everyone concerned."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from memwatch.channel import Channel
+from memwatch.guard.config import GuardConfig
+from memwatch.guard.starting import StartedGuard
+from tests.helpers import HANG_S
+
+
+def children(pid: int) -> list[int]:
+    with suppress(OSError):
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return []
+
+
+def command_of(pid: int) -> list[str]:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace").split("\0")[:-1]
+    return []
+
+
+def state_of(pid: int) -> str | None:
+    """One letter, T for stopped; None if it is gone."""
+    with suppress(OSError):
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return None if state in "ZX" else state
+    return None
+
+
+def send(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def wait_until(condition: Callable[[], object], what: str = "") -> None:
+    deadline = time.monotonic() + HANG_S
+    while not condition():
+        assert time.monotonic() < deadline, f"never happened: {what}"
+        time.sleep(0.005)
+
+
+class Guarded:
+    """`memwatch run OPTIONS -- COMMAND`: the front, the guard, its watcher and the job."""
+
+    def __init__(self, *command: object, options: tuple[object, ...] = (), **popen: object) -> None:
+        arguments = [
+            sys.executable,
+            "-m",
+            "memwatch",
+            "run",
+            "--no-record",
+            *map(str, options),
+            "--",
+            *map(str, command),
+        ]
+        self.front = subprocess.Popen(
+            arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **popen
+        )  # type: ignore[call-overload]
+        self.known: set[int] = set()
+
+    def __enter__(self) -> "Guarded":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pid in [self.front.pid, *self.known]:
+            send(pid, signal.SIGKILL)
+        self.front.communicate(timeout=HANG_S)
+
+    @property
+    def guard(self) -> int:
+        wait_until(lambda: children(self.front.pid), "the guard starts")
+        return children(self.front.pid)[0]
+
+    @property
+    def job(self) -> int:
+        guard = self.guard
+        wait_until(lambda: len(children(guard)) >= 2, "the job starts")
+        watcher, job = children(guard)[:2]
+        wait_until(lambda: "memwatch.guard" not in command_of(job), "the job has become what it is")
+        self.known |= {guard, watcher, job}
+        return job
+
+    @property
+    def watcher(self) -> int:
+        return children(self.guard)[0]
+
+    def finish(self) -> tuple[int, str, str]:
+        out, err = self.front.communicate(timeout=HANG_S)
+        assert "Traceback" not in err, err
+        return self.front.returncode, out, err
+
+
+class Watched:
+    """A guard without a front: the test is its view, hears every event and gives commands."""
+
+    def __init__(self, *command: object, **config: object) -> None:
+        ours, theirs = socket.socketpair()
+        self.events: list[dict[str, Any]] = []
+        arguments = [sys.executable, "-m", "memwatch.guard", str(theirs.fileno())]
+        self.guard = subprocess.Popen(arguments, pass_fds=[theirs.fileno()], start_new_session=True)
+        theirs.close()
+        described = GuardConfig(keeps_record=False, **config)  # type: ignore[arg-type]
+        StartedGuard(self.guard.pid, ours).give(described, [*map(str, command)])
+        self.channel = Channel(ours)
+        self.pids: list[int] = []
+
+    def __enter__(self) -> "Watched":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pid in [self.guard.pid, *self.pids]:
+            send(pid, signal.SIGKILL)
+        self.guard.wait(HANG_S)
+        self.channel.close()
+
+    def tell(self, command: str, **more: object) -> None:
+        self.channel.send({"command": command, **more})
+
+    def has(self, name: str, **facts: object) -> dict[str, Any] | None:
+        """An event with these facts, if it has come."""
+        self.events += self.channel.receive()
+        return next((e for e in self.events if e["event"] == name and facts.items() <= e.items()), None)
+
+    def event(self, name: str, **facts: object) -> dict[str, Any]:
+        """Wait for an event with these facts."""
+        wait_until(lambda: self.has(name, **facts), f"{name} {facts}")
+        event = self.has(name, **facts)
+        assert event is not None
+        self.events.remove(event)
+        if name == "start":
+            self.pids.append(event["pid"])
+        return event
