@@ -25,7 +25,8 @@ class PlainView:
 
     def show(self, event: dict[str, Any]) -> None:
         if event.get("event") == "progress":
-            self._progress(progress_line(event))
+            is_last = bool(event.get("total")) and event.get("done") == event["total"]
+            self._progress(progress_line(event), is_last)
         elif (line := line_for(event)) is not None:
             self._write_line(f"memwatch: {printable(line)}")
 
@@ -34,12 +35,13 @@ class PlainView:
             self._write("\n")
             self._line_is_open = False
 
-    def _progress(self, line: str) -> None:
+    def _progress(self, line: str, is_last: bool) -> None:
         now = time.monotonic()
         if self._rewrites:
+            # Back to the line's start, so that what the job itself writes does not begin at its end.
             width = _width(self._stream)
-            self._write("\r" + line[: width - 1].ljust(width - 1))
-            self._line_is_open = True
+            self._write(line[: width - 1].ljust(width - 1) + ("\n" if is_last else "\r"))
+            self._line_is_open = not is_last
         elif now - self._started_s < EVERY_SECOND_FOR_S or now - self._shown_s >= LATER_EVERY_S:
             self._shown_s = now
             self._write_line(line)
@@ -104,12 +106,12 @@ def progress_line(event: dict[str, Any]) -> str:
     parts = [f"{100 * done / total:5.1f} %" if total else "", amount + unit]
     if event.get("rate"):
         parts.append(f"{show(event['rate'])}/s")
+    if event.get("eta_s") is not None:
+        parts.append(f"ETA {format_duration(event['eta_s'])}")
     if "tokens" in event:
         parts.append(_so_far(format_count, event["tokens"], event.get("projected_tokens")) + " tokens")
     if "output_bytes" in event:
         parts.append("out " + _so_far(format_size, event["output_bytes"], event.get("projected_output_bytes")))
-    if event.get("eta_s") is not None:
-        parts.append(f"ETA {format_duration(event['eta_s'])}")
     if "rss_bytes" in event:
         parts.append(f"RSS {format_size(event['rss_bytes'])}")
     return "  ".join(part for part in parts if part)

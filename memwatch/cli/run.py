@@ -57,7 +57,7 @@ def run(
     """Run a job under guard: warned about, paused or stopped before it can freeze the machine.
 
     \b
-    memwatch run tokenize FILE         the tokenizer (memwatch run tokenize --help)
+    memwatch run tokenize FILE         the tokenizer, which has its own --help
     memwatch run -- COMMAND [ARG]...   any command
     """
     config = GuardConfig(
