@@ -2,6 +2,7 @@
 # make test    install what the tests need, and run them
 # make lint    ruff and mypy
 # make bench   measure memwatch against the script people use (some minutes; Debian, for the text)
+# make screenshots   make the pictures in screenshots/ from real runs
 # make clean   remove what the others made
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench screenshots clean
 
 demo: $(VENV)/installed
 	@echo "== making demo/text.txt from Python's own documentation and library"
@@ -33,6 +34,9 @@ bench: $(VENV)/installed-dev tests/benchmarks/corpus.txt
 tests/benchmarks/corpus.txt: | $(VENV)/installed-dev
 	@echo "== making real text to measure with (downloads about 130 MB of documentation packages)"
 	@$(BIN)/python tests/benchmarks/corpus.py $@
+
+screenshots: $(VENV)/installed
+	@$(BIN)/python screenshots/make.py
 
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
