@@ -12,7 +12,7 @@ BATCH_BYTES = 1 * MIB
 MOST_ROWS_A_BATCH = 256
 READ_BUFFER_BYTES = 256 * KIB
 MOST_FILES_LOOKED_AT = 64
-# Measured: pyarrow itself with its buffers, and 180 MB pages, which took 5 times that.
+# The first is an estimate for pyarrow and its buffers; pages of 180 MB were measured to take 5 times that.
 BASE_BYTES = 150 * MIB
 COPIES_OF_A_PAGE = 5
 USUAL_ROW_BYTES = 16 * KIB

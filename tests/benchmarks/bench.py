@@ -132,7 +132,7 @@ def main() -> int:
         exactness = "yes" if is_exact(args.corpus, ranks, out) else "NO"
     script, bare, _, ours = contenders
     lines = [
-        "# Results of `make bench`",
+        "# Results of bench.py",
         "",
         f"{megabytes:.0f} MB of real English text ({machine()}).",
         "",
