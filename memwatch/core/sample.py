@@ -89,6 +89,7 @@ class Sample:
     job: tuple[Process, ...] = ()
     disk_free_bytes: int | None = None
     gpus: tuple[Gpu, ...] | None = None
+    others: tuple[Process, ...] | None = None  # the biggest that are not the job's; None: nobody looked this time
 
     @property
     def job_bytes(self) -> int:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Collection
 
 from memwatch.core.sample import Limit, Process, Sample
+from memwatch.probe.biggest import biggest_processes
 from memwatch.probe.cgroups import Limits
 from memwatch.probe.gpu import GpuReader
 from memwatch.probe.processes import JobTree
@@ -11,10 +12,14 @@ from memwatch.probe.procfs import HostMemory, HostPaging, HostPressure
 
 # A job that has shed more branches than this has most of them in the same cgroup.
 _MOST_BRANCHES = 8
+OTHERS_INTERVAL_S = 10.0
 
 
 class Machine:
-    """Reads no clock: the caller says what time it is. `output_folder` is where disk space is watched."""
+    """Reads no clock: the caller says what time it is. `output_folder` is where disk space is watched.
+
+    It looks at the processes that are not the job's only once in `others_interval_s`.
+    """
 
     def __init__(
         self,
@@ -23,6 +28,7 @@ class Machine:
         output_folder: str | None = None,
         self_pid: int | None = None,
         gpus_in_background: bool = True,
+        others_interval_s: float = OTHERS_INTERVAL_S,
     ) -> None:
         self.output_folder = output_folder
         self._proc_root = proc_root
@@ -33,12 +39,15 @@ class Machine:
         self._limits = Limits(proc_root, sys_root)
         self._tree = JobTree(proc_root, self._self_pid)
         self._gpus = GpuReader(proc_root, sys_root, gpus_in_background)
+        self._others_interval_s = others_interval_s
+        self._others_due_s = float("-inf")
 
     def sample(self, clock_s: float, t: float, roots: Collection[int], spared: Collection[int] = ()) -> Sample:
         """One instant. What `roots` and `spared` mean is told in processes.py; () is the machine without a job."""
         memory = self._memory.read()
         swap_in_use = memory is None or memory.swap_free_bytes < memory.swap_total_bytes
         job = self._tree.read(roots, clock_s, spared, swap_in_use)
+        job_pids = {process.pid for process in job}
         return Sample(
             t=t,
             clock_s=clock_s,
@@ -48,7 +57,8 @@ class Machine:
             paging=self._paging.read(),
             job=job,
             disk_free_bytes=None if self.output_folder is None else disk_free_bytes(self.output_folder),
-            gpus=self._gpus.read(clock_s, {process.pid for process in job}),
+            gpus=self._gpus.read(clock_s, job_pids),
+            others=self._others(clock_s, job_pids, swap_in_use),
         )
 
     def job(self, clock_s: float, roots: Collection[int], spared: Collection[int] = ()) -> tuple[Process, ...]:
@@ -73,6 +83,12 @@ class Machine:
     def close(self) -> None:
         for part in (self._memory, self._pressure, self._paging, self._limits, self._tree, self._gpus):
             part.close()
+
+    def _others(self, clock_s: float, job_pids: Collection[int], swap_in_use: bool) -> tuple[Process, ...] | None:
+        if clock_s < self._others_due_s:
+            return None
+        self._others_due_s = clock_s + self._others_interval_s
+        return biggest_processes(self._proc_root, job_pids, swap_in_use)
 
     def _limits_above(self, job: tuple[Process, ...]) -> tuple[Limit, ...]:
         """The job's limits, which need not be the guard's: it may be in a scope of its own."""

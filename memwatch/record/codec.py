@@ -11,7 +11,7 @@ from types import UnionType
 from memwatch.core.sample import Gpu, Limit, Memory, Paging, Pressure, Process, Sample
 
 _PARTS: dict[str, type] = {"memory": Memory, "pressure": Pressure, "paging": Paging}
-_LISTS: dict[str, type] = {"limits": Limit, "job": Process, "gpus": Gpu}
+_LISTS: dict[str, type] = {"limits": Limit, "job": Process, "gpus": Gpu, "others": Process}
 
 
 def sample_to_json(sample: Sample) -> dict[str, object]:
@@ -28,6 +28,8 @@ def sample_to_json(sample: Sample) -> dict[str, object]:
         line["disk_free_bytes"] = sample.disk_free_bytes
     if sample.gpus is not None:  # () is "there is none", and None is "nobody knows".
         line["gpus"] = [_known(gpu) for gpu in sample.gpus]
+    if sample.others is not None:
+        line["others"] = [_known(process) for process in sample.others]
     return line
 
 
