@@ -75,7 +75,7 @@ class RunInfo:
 def list_runs() -> tuple[list[RunInfo], list[OSError]]:
     """The runs in the state folder, the newest last, and what could not be read."""
     runs, problems = [], []
-    for path in _journals(Path(runs_path())):
+    for path in journals(Path(runs_path())):
         try:
             runs.append(RunInfo.read(path))
         except FileNotFoundError:
@@ -85,7 +85,8 @@ def list_runs() -> tuple[list[RunInfo], list[OSError]]:
     return runs, problems
 
 
-def _journals(folder: Path) -> list[Path]:
+def journals(folder: Path) -> list[Path]:
+    """The oldest first."""
     try:
         found = [path for path in folder.iterdir() if path.suffix == SUFFIX and _is_ordinary(path)]
     except FileNotFoundError:

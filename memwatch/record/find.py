@@ -1,0 +1,33 @@
+"""Finds the journal of a run, by what people call it."""
+
+from pathlib import Path
+
+from memwatch.errors import MemwatchError, UsageError
+from memwatch.record.folder import SUFFIX, runs_path
+from memwatch.record.runs import journals
+
+LAST = "last"
+
+
+def journal_of(run: str) -> Path:
+    """`run` is an id as `memwatch runs` shows it or the unique beginning of one, "last", or a journal's path."""
+    if run.endswith(SUFFIX) or "/" in run:
+        return _file(Path(run))
+    found = journals(Path(runs_path()))
+    if run == LAST:
+        if not found:
+            raise MemwatchError(f"there are no runs yet: nothing is in {runs_path()}")
+        return found[-1]
+    matching = [path for path in found if path.stem.startswith(run)]
+    exact = [path for path in matching if path.stem == run]
+    if len(matching) > 1 and not exact:
+        raise UsageError(f"{run} could be any of {len(matching)} runs; give more of its id, as memwatch runs shows it")
+    if not matching:
+        raise MemwatchError(f"there is no run {run}; memwatch runs lists those there are")
+    return (exact or matching)[0]
+
+
+def _file(path: Path) -> Path:
+    if not path.is_file():
+        raise MemwatchError(f"{path} is not a journal: there is no such file")
+    return path
