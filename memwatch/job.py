@@ -21,6 +21,7 @@ children of the script: they have work of their own to report, and would take co
 `memwatch run` hands its job one end of a socket, named in MEMWATCH_CHANNEL. Both sides write JSON, a line each:
 
     up      {"event": "hello", "can": ["shard"]}
+            {"event": "output", "folder": "/where/files/will/grow"}
             {"event": "progress", "done": 1048576, "total": 4194304, "unit": "bytes", ...}
     down    {"command": "shard"}
 """

@@ -9,6 +9,7 @@ from memwatch import __version__
 # In the order in which help shows them, with the line it shows.
 COMMANDS = {
     "run": "Run a job under guard.",
+    "attach": "Watch a run that is under way.",
     "runs": "List what was run, and how it went.",
     "verify": "Check finished output against its manifest.",
     "doctor": "Tell what this machine offers, and what is missing.",

@@ -22,13 +22,18 @@ class PlainView:
         self._started_s = time.monotonic()
         self._shown_s = 0.0
         self._line_is_open = False
+        self._level: str | None = None
 
     def show(self, event: dict[str, Any]) -> None:
         if event.get("event") == "progress":
             is_last = bool(event.get("total")) and event.get("done") == event["total"]
             self._progress(progress_line(event), is_last)
+        elif event.get("event") == "verdict" and event["level"] == self._level:
+            pass  # It was said when it began.
         elif (line := line_for(event)) is not None:
             self._write_line(f"memwatch: {printable(line)}")
+        if event.get("event") == "verdict":
+            self._level = event["level"]
 
     def close(self) -> None:
         if self._line_is_open:

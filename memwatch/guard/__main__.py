@@ -9,7 +9,7 @@ from memwatch.channel import Channel
 from memwatch.errors import ExitCode
 from memwatch.guard import system
 from memwatch.guard.spawn import CannotStart, Start, spawn
-from memwatch.guard.starting import wait_for_config
+from memwatch.guard.starting import Order, wait_for_order
 from memwatch.guard.watcher import Watcher
 
 
@@ -29,10 +29,10 @@ def main(view_fd: int) -> int:
 
 
 def _guard(view: socket.socket, watcher: Watcher) -> int:
-    asked = wait_for_config(view)
-    if asked is None:
+    order = wait_for_order(view)
+    if order is None:
         return ExitCode.OK
-    config, command = asked
+    config = order.config
     if config.reserve_bytes is not None:
         from memwatch.core.reserve import ReserveTooLarge
         from memwatch.guard.loop import check_reserve_first
@@ -43,15 +43,27 @@ def _guard(view: socket.socket, watcher: Watcher) -> int:
             return _refuse(view, str(error), ExitCode.USAGE)
     ours, theirs = socket.socketpair()
     try:
-        start = Start(command, theirs.fileno(), config.terminal_fd, config.lowers_priority, config.ignored_signals)
-        job_pid = spawn(start)
+        job_pid = spawn(_start(order, theirs.fileno()))
     except CannotStart as error:
         return _refuse(view, str(error), error.exit_code)
     theirs.close()
+    if order.terminal is not None:
+        os.close(order.terminal[1])
     # The rest is loaded while the job starts, which has not taken much memory yet.
     from memwatch.guard.loop import Guard
 
-    return Guard(config, command, watcher, Channel(view), job_pid, Channel(ours)).run()
+    return Guard(order, watcher, Channel(view), job_pid, Channel(ours)).run()
+
+
+def _start(order: Order, channel_fd: int) -> Start:
+    return Start(
+        command=order.command,
+        channel_fd=channel_fd,
+        terminal_fd=order.config.terminal_fd,
+        output_fd=None if order.terminal is None else order.terminal[1],
+        lowers_priority=order.config.lowers_priority,
+        ignored_signals=order.config.ignored_signals,
+    )
 
 
 def _refuse(view: socket.socket, text: str, code: int) -> int:

@@ -9,6 +9,9 @@ class GuardConfig:
     """`ignored_signals` are those that whoever ran memwatch wanted to be ignored."""
 
     terminal_fd: int | None = None
+    captures_output: bool = False  # The job gets a terminal of its own, and views show what it writes there.
+    terminal_rows: int = 24
+    terminal_columns: int = 80
     reserve_bytes: int | None = None  # None: the default for the memory there is
     on_pressure: str = "shard"
     pause_timeout_s: float = 60.0

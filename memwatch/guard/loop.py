@@ -23,11 +23,15 @@ from memwatch.errors import ExitCode
 from memwatch.guard.act import Actor
 from memwatch.guard.config import GuardConfig
 from memwatch.guard.notify import notify
+from memwatch.guard.output import JobOutput
 from memwatch.guard.spawn import HANDLED, IGNORED, containment
+from memwatch.guard.starting import Order
 from memwatch.guard.tell import Teller
+from memwatch.guard.views import Views
 from memwatch.guard.wait import Ended, reap
 from memwatch.guard.watcher import Watcher
 from memwatch.probe.machine import Machine
+from memwatch.probe.position import InputPosition
 from memwatch.record.journal import Journal
 
 # Signals that end or interrupt are for everyone in the job, as a terminal sends them; others for its first process.
@@ -38,24 +42,27 @@ BY_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 class Guard:
     def __init__(
         self,
-        config: GuardConfig,
-        command: tuple[str, ...],
+        order: Order,
         watcher: Watcher,
-        view: Channel,
+        front: Channel,
         job_pid: int,
         job_channel: Channel,
     ) -> None:
         self._job_pid = job_pid
         self._job_channel = job_channel
-        self._config = config
-        self._command = command
+        self._config = config = order.config
         self._watcher = watcher
-        self._machine = Machine()
+        self._selector = selectors.DefaultSelector()
+        self._views = Views(self._selector, self._obey)
+        self._views.add(front)
+        self._output = None if order.terminal is None else JobOutput(order.terminal[0])
+        self._machine = Machine(output_folder=os.curdir)
+        self._position: InputPosition | None = InputPosition()  # None: the job tells of its progress itself.
         self._spared = {watcher.pid}
         self._history = History()
         self._actor = Actor(self._job_now, watcher)
-        journal = Journal.open(config.record, command) if config.keeps_record else None
-        self._teller = Teller(view, journal, command)
+        self._journal = Journal.open(config.record, order.command) if config.keeps_record else None
+        self._teller = Teller(self._views, self._journal, order.command)
         self._policy = Policy.keeping(reserve_bytes(config, self._sample(())))
         self._decider = Decider(self._policy)
         wish = Wish(config.on_pressure)
@@ -63,25 +70,38 @@ class Guard:
         self._ladder = Ladder(self._ladder_settings, self._policy)
         self._is_on = True
         self._notified = False
-        self._stopped_for_memory = False
+        self._stopped_by: By | None = None
         self._ended: Ended | None = None
-        self._selector = selectors.DefaultSelector()
         self._signalled = False
 
     def run(self) -> int:
         """Guard the job to its end and return the exit code for it."""
         self._listen_to_signals()
         self._teller.start(*self._facts(), pid=self._job_pid, missing=self._machine.missing())
+        self._open_door()
         self._selector.register(self._job_channel, selectors.EVENT_READ, self._hear_job)
-        if self._teller.view is not None:
-            self._selector.register(self._teller.view, selectors.EVENT_READ, self._hear_view)
+        if self._output is not None:
+            self._selector.register(self._output, selectors.EVENT_READ, self._hear_output)
         self._take_in_news()  # It may have ended while we were loading.
         while self._ended is None:
             self._tick()
-        code = ExitCode.STOPPED if self._stopped_for_memory else self._ended.exit_code
-        self._teller.exit(self._ended, code, By.GUARD if self._stopped_for_memory else None, self._left_behind())
+        return self._finish(self._ended)
+
+    def _finish(self, ended: Ended) -> int:
+        if self._output is not None:
+            self._output.take_the_rest()
+            self._pass_output_on(self._output)
+            self._teller.output_tail(self._output.tail)
+        code = ExitCode.STOPPED if self._stopped_by == By.GUARD else ended.exit_code
+        self._views.close()  # Before the journal says that it is over: nobody is to find a door and no guard.
+        self._teller.exit(ended, code, self._stopped_by, self._left_behind())
         self._watcher.dismiss()
         return code
+
+    def _open_door(self) -> None:
+        journal = self._journal
+        if journal is not None and journal.path is not None:
+            self._views.open_door(journal.path, lambda: journal.size_bytes)
 
     def _facts(self) -> tuple[dict[str, object], dict[str, object]]:
         limits: dict[str, object] = {
@@ -96,6 +116,7 @@ class Guard:
         outlook = forecast(self._history, self._policy.reserve_bytes)
         verdict = self._decider.decide(outlook)
         self._teller.sample(sample, verdict)
+        self._look_at_position(sample)
         if self._is_on:
             self._climb(verdict, outlook)
         self._wait(self._config.interval_s or next_interval_s(outlook))
@@ -104,6 +125,12 @@ class Guard:
         sample = self._machine.sample(time.monotonic(), time.time(), roots, self._spared)
         self._history.add(sample)
         return sample
+
+    def _look_at_position(self, sample: Sample) -> None:
+        position = None if self._position is None else self._position.look(sample.job, sample.clock_s)
+        if position is not None:
+            size = {"done": position.done_bytes, "total": position.total_bytes, "unit": "bytes"}
+            self._teller.progress(size | {"source": "open file", "name": position.name})
 
     def _job_now(self) -> Any:
         return self._machine.job(time.monotonic(), {os.getpid()}, self._spared)
@@ -135,12 +162,14 @@ class Guard:
                 pids = self._actor.stop()
             case Step.KILL:
                 pids = self._actor.kill()
-        if action.step in (Step.STOP, Step.KILL) and by == By.GUARD:
-            self._stopped_for_memory = True
+        if action.step in (Step.STOP, Step.KILL) and self._stopped_by is None:
+            self._stopped_by = by
         now = time.monotonic()
         self._ladder.done(action.step, now, by)
         in_s = None if action.deadline_s is None else action.deadline_s - now
         self._teller.action(action, by, pids, in_s)
+        if self._output is not None and action.step != Step.WARN:
+            self._teller.output_tail(self._output.tail)
 
     def _notify(self, reason: str) -> None:
         if not self._notified:
@@ -152,11 +181,17 @@ class Guard:
     def _wait(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         while True:
-            ready = self._selector.select(max(deadline - time.monotonic(), 0))
+            ready = self._selector.select(max(self._next_due_s(deadline) - time.monotonic(), 0))
             for key, _ in ready:
                 key.data()
-            if self._ended is not None or time.monotonic() >= deadline:
+            now = time.monotonic()
+            if self._output is not None and self._output.due_s <= now:
+                self._pass_output_on(self._output)
+            if self._ended is not None or now >= deadline:
                 return
+
+    def _next_due_s(self, deadline: float) -> float:
+        return deadline if self._output is None else min(deadline, self._output.due_s)
 
     def _listen_to_signals(self) -> None:
         self._wakeup, ring = socket.socketpair()
@@ -192,36 +227,41 @@ class Guard:
             match message.pop("event", None):
                 case "hello" if "shard" in message.get("can", ()):
                     self._can_shard()
+                case "output" if isinstance(message.get("folder"), str):
+                    self._machine.output_folder = message["folder"]
                 case "progress":
+                    self._position = None
                     self._teller.progress(message)
                 case "note":
                     self._teller.note(str(message.get("text", "")))
         if not self._job_channel.is_open:
             self._selector.unregister(self._job_channel)
 
+    def _hear_output(self) -> None:
+        assert self._output is not None
+        self._output.take()
+        if not self._output.is_open:
+            self._selector.unregister(self._output)
+
+    def _pass_output_on(self, output: JobOutput) -> None:
+        for piece in output.pieces(time.monotonic()):
+            self._teller.output(piece)
+
     def _can_shard(self) -> None:
         state = self._ladder.state
         self._ladder = Ladder(_with_shards(self._ladder_settings), self._policy)
         self._ladder.state = state
 
-    def _hear_view(self) -> None:
-        view = self._teller.view
-        assert view is not None
-        for message in view.receive():
-            self._obey(message)
-        if not view.is_open:
-            # The view is gone; the job stays guarded.
-            self._selector.unregister(view)
-            self._teller.view = None
-
     def _obey(self, message: dict[str, Any]) -> None:
-        command = message.get("command")
+        command = str(message.get("command"))
         if command == "signal":
-            number = int(message.get("number", 0))
+            number = _whole(message.get("number"), 0)
             self._actor.pass_on(number, to_all=number in FOR_ALL)
         elif command in ("guard_on", "guard_off"):
             self._is_on = command == "guard_on"
             self._teller.note(f"the guard is {'on' if self._is_on else 'off'}")
+        elif command == "resize" and self._output is not None:
+            self._output.resize(_whole(message.get("rows"), 24), _whole(message.get("columns"), 80))
         elif command in set(Step) - {Step.WARN}:
             self._carry_out(Action(Step(command), "asked for"), By.USER)
 
@@ -249,6 +289,11 @@ def check_reserve_first(config: GuardConfig) -> None:
     machine = Machine()
     reserve_bytes(config, machine.sample(time.monotonic(), time.time(), ()))
     machine.close()
+
+
+def _whole(value: object, otherwise: int) -> int:
+    """Views may say what they like; it must not be the guard's end."""
+    return value if isinstance(value, int) and 0 <= value < 1 << 16 else otherwise
 
 
 def _with_shards(settings: LadderSettings) -> LadderSettings:

@@ -1,8 +1,10 @@
 """Starts the job: in a process group of its own, first in line for the kernel's killer, a little behind the desktop."""
 
 import errno
+import fcntl
 import os
 import signal
+import termios
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -33,7 +35,8 @@ class CannotStart(Exception):
 class Start:
     command: tuple[str, ...]
     channel_fd: int
-    terminal_fd: int | None
+    terminal_fd: int | None  # to be given to the job, as a shell does
+    output_fd: int | None  # the job's end of a terminal of its own
     lowers_priority: bool
     ignored_signals: tuple[int, ...]
 
@@ -46,8 +49,9 @@ def spawn(start: Start) -> int:
     if pid == 0:
         _become_the_job(start, parent, writer)
     os.close(writer)
-    with suppress(OSError):
-        os.setpgid(pid, pid)  # Both sides do it, so that neither has to wait for the other.
+    if start.output_fd is None:
+        with suppress(OSError):
+            os.setpgid(pid, pid)  # Both sides do it, so that neither has to wait for the other.
     failure = os.read(reader, 16)
     os.close(reader)
     if failure:
@@ -65,7 +69,10 @@ def containment(lowers_priority: bool) -> dict[str, object]:
 def _become_the_job(start: Start, parent: int, writer: int) -> None:
     """In the forked child: never returns."""
     try:
-        os.setpgid(0, 0)
+        if start.output_fd is None:
+            os.setpgid(0, 0)
+        else:
+            _take_own_terminal(start.output_fd)
         if start.terminal_fd is not None:
             signal.signal(signal.SIGTTOU, signal.SIG_IGN)
             with suppress(OSError):
@@ -88,3 +95,14 @@ def _become_the_job(start: Start, parent: int, writer: int) -> None:
         os.write(writer, str(error.errno).encode())
     finally:
         os._exit(ExitCode.BROKEN)
+
+
+def _take_own_terminal(fd: int) -> None:
+    """Nobody types there, and nobody is asked: the job reads an empty input, and writes where the guard can read."""
+    os.setsid()
+    fcntl.ioctl(fd, termios.TIOCSCTTY, 0)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(fd, 1)
+    os.dup2(fd, 2)

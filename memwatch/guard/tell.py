@@ -1,16 +1,15 @@
-"""Tells the journal and the view what happens: one stream of events for both."""
+"""Tells the journal and the views what happens: one stream of events for both."""
 
 import time
 
-from memwatch.channel import Channel
 from memwatch.core.actions import Action, By, Step
 from memwatch.core.assess import Level
 from memwatch.core.policy import Verdict
 from memwatch.core.sample import Sample
+from memwatch.guard.views import Views
 from memwatch.guard.wait import Ended
 from memwatch.record import events
 from memwatch.record.alive import GuardId
-from memwatch.record.events import Event
 from memwatch.record.journal import Journal
 
 # A view draws once a second while nothing is wrong.
@@ -18,8 +17,8 @@ CALM_SAMPLE_S = 1.0
 
 
 class Teller:
-    def __init__(self, view: Channel | None, journal: Journal | None, command: tuple[str, ...]) -> None:
-        self.view = view
+    def __init__(self, views: Views, journal: Journal | None, command: tuple[str, ...]) -> None:
+        self._views = views
         self._journal = journal
         self._command = command
         self._level = Level.CALM
@@ -28,10 +27,10 @@ class Teller:
 
     def start(self, limits: dict[str, object], containment: dict[str, object], **more: object) -> None:
         if self._journal is not None:
-            self._show(self._journal.start(limits, containment, None, **more))
+            self._views.send(self._journal.start(limits, containment, None, **more))
         else:
             event = events.start_event(time.time(), "", GuardId.this(), self._command, limits, containment)
-            self._show(event | more)
+            self._views.send(event | more)
 
     def sample(self, sample: Sample, verdict: Verdict) -> None:
         name = verdict.level.name.lower()
@@ -43,50 +42,52 @@ class Teller:
         else:
             told = events.sample_event(sample)
             judged = events.verdict_event(sample.t, name, verdict.reason, verdict.seconds_left, signals=signals)
-        if verdict.level >= Level.WARN or sample.clock_s - self._shown_s >= CALM_SAMPLE_S:
-            self._shown_s = sample.clock_s
-            self._show(told)
-        if verdict.level != self._level:
-            self._level = verdict.level
-            self._show(judged)
+        is_due = verdict.level >= Level.WARN or sample.clock_s - self._shown_s >= CALM_SAMPLE_S
+        if is_due or sample.others is not None or verdict.level != self._level:
+            self._shown_s, self._level = sample.clock_s, verdict.level
+            self._views.send(told)
+            self._views.send(judged)
 
     def action(self, action: Action, by: By, pids: list[int], deadline_in_s: float | None) -> None:
         result = "done" if pids or action.step == Step.WARN else "nobody was there"
         next_step = None if action.next_step is None else action.next_step.value
         more = {"reason": action.reason, "deadline_in_s": deadline_in_s, "next": next_step}
         if self._journal is not None:
-            self._show(self._journal.action(action.step.value, pids, by.value, result, None, **more))
+            self._views.send(self._journal.action(action.step.value, pids, by.value, result, None, **more))
         else:
-            self._show(events.action_event(time.time(), action.step.value, pids, by.value, result, **more))
+            self._views.send(events.action_event(time.time(), action.step.value, pids, by.value, result, **more))
 
     def progress(self, message: dict[str, object]) -> None:
         if self._journal is not None:
-            self._show(self._journal.progress(message))
+            self._views.send(self._journal.progress(message))
         else:
-            self._show(events.progress_event(time.time(), message))
+            self._views.send(events.progress_event(time.time(), message))
 
     def note(self, text: str) -> None:
-        self._show({"t": time.time(), "event": "note", "text": text})
+        self._views.send({"t": time.time(), "event": "note", "text": text})
+
+    def output(self, text: str) -> None:
+        """What the job has written, as it comes: for the views alone."""
+        self._views.send(events.output_event(time.time(), text))
+
+    def output_tail(self, text: str) -> None:
+        """The job's last words so far: for the journal alone, the views have seen them."""
+        if self._journal is not None and text:
+            self._journal.output(text)
 
     def suspended(self) -> None:
         """The terminal has stopped the job (Ctrl-Z): whoever has the terminal should stop too."""
-        self._show({"t": time.time(), "event": "suspended"})
+        self._views.send({"t": time.time(), "event": "suspended"})
 
     def exit(self, ended: Ended, code: int, by: By | None, left_behind: int) -> None:
         who = None if by is None else by.value
         if self._journal is not None:
-            self._show(self._journal.exit(code, ended.signal, who, left_behind=left_behind))
+            self._views.send(self._journal.exit(code, ended.signal, who, left_behind=left_behind))
             self._journal.close()
         else:
-            self._show(events.exit_event(time.time(), code, ended.signal, who, left_behind=left_behind))
+            self._views.send(events.exit_event(time.time(), code, ended.signal, who, left_behind=left_behind))
 
     def _tell_of_journal(self, journal: Journal) -> None:
         if journal.problem != self._problem:
             self._problem = journal.problem
             self.note(self._problem or "the journal is written again")
-
-    def _show(self, event: Event) -> None:
-        if self.view is not None:
-            self.view.send(event)
-            if not self.view.is_open:
-                self.view = None

@@ -99,11 +99,11 @@ class Machine:
 
 def disk_free_bytes(folder: str) -> int | None:
     """For an ordinary user, in the folder or in what it will be made in."""
-    folder = os.path.abspath(folder)
-    while not os.path.exists(folder) and folder != os.path.dirname(folder):
-        folder = os.path.dirname(folder)
     try:
+        folder = os.path.abspath(folder)
+        while not os.path.exists(folder) and folder != os.path.dirname(folder):
+            folder = os.path.dirname(folder)
         status = os.statvfs(folder)
     except OSError:
-        return None
+        return None  # It may even be that the working folder was removed.
     return status.f_bavail * status.f_frsize

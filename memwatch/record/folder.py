@@ -16,6 +16,7 @@ if MYPY:
     from pathlib import Path
 
 SUFFIX = ".jsonl"
+SOCKET_SUFFIX = ".sock"  # beside the journal, while its guard lives
 # NONBLOCK, so that a named pipe without a reader is an error and no wait. It means nothing to a file.
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _MOST_OF_ONE_SECOND = 1000

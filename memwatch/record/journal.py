@@ -79,6 +79,10 @@ class Journal:
         return None if self.path is None else run_id(self.path)
 
     @property
+    def size_bytes(self) -> int:
+        return self._file.size_bytes
+
+    @property
     def problem(self) -> str | None:
         """Why nothing is written at the moment, in one sentence; None if all is well. To be shown when it changes."""
         return self._file.problem

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from memwatch.core.units import MIB
 from memwatch.record.alive import GuardId, may_be_alive
+from memwatch.record.folder import SOCKET_SUFFIX, SUFFIX
 from memwatch.record.replay import first_event
 
 KEPT_RUNS = 100
@@ -28,6 +29,8 @@ def prune(folder: str, kept_runs: int = KEPT_RUNS, kept_bytes: int = KEPT_BYTES)
             if (runs > kept_runs or size_bytes > kept_bytes) and not _is_in_use(entry.path):
                 os.unlink(entry.path)
                 removed.append(entry.name)
+                with suppress(FileNotFoundError):
+                    os.unlink(entry.path.removesuffix(SUFFIX) + SOCKET_SUFFIX)  # of a guard that was killed
     return removed
 
 

@@ -71,6 +71,8 @@ class Session:
         self._look_at_inputs()
         self._plan = self._planned()
         self._folder = self._output_folder()
+        if self._channel is not None:
+            self._channel.send({"event": "output", "folder": str(self._folder.resolve())})
         try:
             with checkpoints.locked(self._folder) as lock:
                 return self._run_locked(lock)

@@ -52,13 +52,15 @@ def wait_until(condition: Callable[[], object], what: str = "") -> None:
 class Guarded:
     """`memwatch run OPTIONS -- COMMAND`: the front, the guard, its watcher and the job."""
 
-    def __init__(self, *command: object, options: tuple[object, ...] = (), **popen: object) -> None:
+    def __init__(
+        self, *command: object, options: tuple[object, ...] = (), keeps_record: bool = False, **popen: object
+    ) -> None:
         arguments = [
             sys.executable,
             "-m",
             "memwatch",
             "run",
-            "--no-record",
+            *(() if keeps_record else ("--no-record",)),
             *map(str, options),
             "--",
             *map(str, command),
@@ -109,8 +111,8 @@ class Watched:
         arguments = [sys.executable, "-m", "memwatch.guard", str(theirs.fileno())]
         self.guard = subprocess.Popen(arguments, pass_fds=[theirs.fileno()], start_new_session=True)
         theirs.close()
-        described = GuardConfig(keeps_record=False, **config)  # type: ignore[arg-type]
-        StartedGuard(self.guard.pid, ours).give(described, [*map(str, command)])
+        described = GuardConfig(keeps_record="record" in config, **config)  # type: ignore[arg-type]
+        self.terminal = StartedGuard(self.guard.pid, ours).give(described, [*map(str, command)])
         self.channel = Channel(ours)
         self.pids: list[int] = []
 
@@ -122,6 +124,8 @@ class Watched:
             send(pid, signal.SIGKILL)
         self.guard.wait(HANG_S)
         self.channel.close()
+        if self.terminal is not None:
+            os.close(self.terminal)
 
     def tell(self, command: str, **more: object) -> None:
         self.channel.send({"command": command, **more})

@@ -1,0 +1,88 @@
+"""memwatch attach: watch a run that somebody else has started, or that one has left."""
+
+import os
+import selectors
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import click
+
+from memwatch.channel import Channel
+from memwatch.cli.plain import PlainView
+from memwatch.core.units import format_duration
+from memwatch.errors import ExitCode
+from memwatch.guard.join import connect
+from memwatch.record.find import journal_of
+from memwatch.record.replay import lines_of, parse_event
+
+Show = Callable[[dict[str, Any]], None]
+
+
+@click.command()
+@click.argument("run", default="last", metavar="[RUN]")
+def attach(run: str) -> int:
+    """Watch a run that is under way, to its end.
+
+    RUN is an id as `memwatch runs` shows it, the beginning of one, or `last`. Ctrl-C leaves; the job goes on. The exit
+    code is the job's.
+    """
+    path = os.fspath(journal_of(run))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    view = PlainView()
+    with closing(connect(path)) as guard:
+        try:
+            return follow(path, guard, view.show, lambda past: _greet(view, past))
+        except KeyboardInterrupt:
+            return ExitCode.OK
+        finally:
+            view.close()
+
+
+def follow(path: str, guard: Channel, show: Show, catch_up: Callable[[list[dict[str, Any]]], None]) -> int:
+    """First the past, all at once, from the journal; then what happens, until it is over. Returns the job's code."""
+    code = int(ExitCode.BROKEN)
+    for event in messages(guard):
+        match event.get("event"):
+            case "joined":
+                catch_up(past_events(path, int(event["journal_bytes"])))
+                continue
+            case "exit":
+                code = int(event["code"])
+        show(event)
+    return code
+
+
+def messages(guard: Channel) -> Iterator[dict[str, Any]]:
+    with selectors.DefaultSelector() as selector:
+        selector.register(guard, selectors.EVENT_READ)
+        while guard.is_open:
+            selector.select()
+            yield from guard.receive()
+
+
+def past_events(path: str, journal_bytes: int) -> list[dict[str, Any]]:
+    """What the journal told when we joined; what comes after comes from the guard."""
+    with open(path, "rb") as file:
+        events = []
+        for line in lines_of(file):
+            journal_bytes -= len(line)
+            if journal_bytes < 0:
+                break
+            if (event := parse_event(line)) is not None:
+                events.append(event)
+    return events
+
+
+def _greet(view: PlainView, past: list[dict[str, Any]]) -> None:
+    start = next((event for event in past if event["event"] == "start"), None)
+    if start is None:
+        return
+    command = " ".join(map(str, start.get("command", ())))
+    ran = format_duration(float(past[-1]["t"]) - float(start["t"]))
+    view.show({"event": "note", "text": f"joined: {command}, running for {ran}; Ctrl-C leaves it running"})
+    for kind in ("verdict", "progress"):
+        last = next((event for event in reversed(past) if event["event"] == kind), None)
+        if last is not None:
+            view.show(last)

@@ -1,0 +1,94 @@
+"""The door by which other views come and go: a socket beside the journal, for its owner alone.
+
+Whoever comes in is told how long the journal is at that moment, then everything that happens. So the past can be read
+from the journal and the present from the socket, and nothing is missed or seen twice.
+"""
+
+import os
+import socket
+import struct
+from contextlib import suppress
+
+from memwatch.channel import Channel
+from memwatch.errors import MemwatchError
+from memwatch.record.folder import SOCKET_SUFFIX, SUFFIX
+
+MOST_WAITING = 8
+_PEER = struct.Struct("3i")  # struct ucred: pid, uid, gid
+
+
+class Door:
+    """Raises OSError where there can be none; then nobody can join, and all else goes on."""
+
+    def __init__(self, journal_path: str) -> None:
+        self._path = socket_path(journal_path)
+        self._listener = socket.socket(socket.AF_UNIX)
+        # Before it has a name: there is no moment at which others could come in.
+        os.fchmod(self._listener.fileno(), 0o600)
+        try:
+            _in_folder(self._path, self._listener.bind)
+            self._listener.listen(MOST_WAITING)
+        except OSError:
+            self._listener.close()
+            raise
+        self._listener.setblocking(False)
+
+    def fileno(self) -> int:
+        return self._listener.fileno()
+
+    def admit(self) -> Channel | None:
+        """Whoever stands at the door, if he may come in."""
+        try:
+            line, _ = self._listener.accept()
+        except OSError:
+            return None
+        if peer_uid(line) not in (os.geteuid(), 0):
+            line.close()
+            return None
+        return Channel(line)
+
+    def close(self) -> None:
+        self._listener.close()
+        with suppress(OSError):
+            os.unlink(self._path)
+
+
+def connect(journal_path: str) -> Channel:
+    """As a view. Raises MemwatchError if there is no guard to join."""
+    line = socket.socket(socket.AF_UNIX)
+    try:
+        _in_folder(socket_path(journal_path), line.connect)
+        if peer_uid(line) not in (os.geteuid(), 0):
+            raise MemwatchError(f"the guard of {journal_path} belongs to another user")
+    except OSError as error:
+        line.close()
+        raise MemwatchError("that run is over, or cannot be joined; memwatch runs tells how it went") from error
+    except MemwatchError:
+        line.close()
+        raise
+    return Channel(line)
+
+
+def socket_path(journal_path: str) -> str:
+    return os.path.abspath(journal_path).removesuffix(SUFFIX) + SOCKET_SUFFIX
+
+
+def peer_uid(line: socket.socket) -> int:
+    """Whom the kernel saw at the other end."""
+    _, uid, _ = _PEER.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+    return int(uid)
+
+
+MYPY = False  # As mypy knows it; typing would cost the guard half a MiB.
+if MYPY:
+    from collections.abc import Callable
+
+
+def _in_folder(path: str, do: "Callable[[str], None]") -> None:
+    """By the folder's descriptor: a socket's address holds 107 bytes, and the path may be longer."""
+    folder, name = os.path.split(path)
+    fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        do(f"/proc/self/fd/{fd}/{name}")
+    finally:
+        os.close(fd)
