@@ -14,6 +14,7 @@ from typing import Any
 from memwatch.channel import Channel
 from memwatch.guard.config import GuardConfig
 from memwatch.guard.starting import StartedGuard
+from tests.cage import Cage
 from tests.helpers import HANG_S
 
 
@@ -105,10 +106,12 @@ class Guarded:
 class Watched:
     """A guard without a front: the test is its view, hears every event and gives commands."""
 
-    def __init__(self, *command: object, **config: object) -> None:
+    def __init__(self, *command: object, cage: Cage | None = None, **config: object) -> None:
         ours, theirs = socket.socketpair()
         self.events: list[dict[str, Any]] = []
         arguments = [sys.executable, "-m", "memwatch.guard", str(theirs.fileno())]
+        if cage is not None:
+            arguments = cage.command(*arguments)
         self.guard = subprocess.Popen(arguments, pass_fds=[theirs.fileno()], start_new_session=True)
         theirs.close()
         described = GuardConfig(keeps_record="record" in config, **config)  # type: ignore[arg-type]

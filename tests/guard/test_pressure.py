@@ -1,44 +1,56 @@
-"""Real hogs under a real guard. Each may take a GiB or two at the most, and is told that this is all there is."""
+"""Real hogs under a real guard, both in a cage: what they take, they take from each other."""
 
 import signal
 import sys
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from memwatch.core.units import MIB
+from tests.cage import Cage, needs_cage
 from tests.guard.processes import Watched, state_of
 
-# Grows at a rate, in MiB/s, up to a size, and then sits there.
+pytestmark = needs_cage
+
+# Grows at a rate, in MiB/s, up to a size, and then sits there. The pieces come from the kernel ready for use, which is
+# faster than to have it fetch each page; they are written to, because nobody swaps zeros.
 HOG = """
-import sys, time
+import mmap, sys, time
 rate, most = float(sys.argv[1]) * 2**20, int(sys.argv[2]) * 2**20
+MAP_POPULATE, PIECE = 0x8000, 4 << 20
+filling = b"x" * PIECE
 held, got, start = [], 0, time.monotonic()
 while got < most:
     while got < min((time.monotonic() - start) * rate, most):
-        held.append(bytearray(b"x") * (4 << 20))
-        got += 4 << 20
+        held.append(mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_POPULATE))
+        held[-1].write(filling)
+        got += PIECE
     time.sleep(0.005)
 time.sleep(1000)
 """
+RESERVE_MIB = 100
+OURS_MIB = 40  # what the guard, its watcher and the hog's interpreter take
+
+Hog = Callable[..., Watched]
 
 
-def available_bytes() -> int:
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    pytest.skip("this machine does not tell how much memory is available")
+@pytest.fixture
+def hog() -> Iterator[Hog]:
+    """A hog with so much headroom and no more: `hog(rate_mib_s, most_mib, headroom_mib)`."""
+    cages: list[Cage] = []
+
+    def make(rate_mib_s: int, most_mib: int, headroom_mib: int, **config: object) -> Watched:
+        made = Cage((headroom_mib + RESERVE_MIB + OURS_MIB) * MIB)
+        cages.append(made)
+        command = (sys.executable, "-c", HOG, rate_mib_s, most_mib)
+        return Watched(*command, cage=made, reserve_bytes=RESERVE_MIB * MIB, **config)
+
+    yield make
+    for made in cages:
+        made.close()
 
 
-def hog(rate_mib_s: int, most_mib: int, headroom_mib: int, **config: object) -> Watched:
-    """A hog that finds a reserve which leaves only so much headroom."""
-    reserve = available_bytes() - headroom_mib * MIB
-    if reserve < 0:
-        pytest.skip("too little memory is free to try this safely")
-    return Watched(sys.executable, "-c", HOG, rate_mib_s, most_mib, reserve_bytes=reserve, **config)
-
-
-def test_a_slow_hog_is_warned_about_well_before_it_is_paused() -> None:
+def test_a_slow_hog_is_warned_about_well_before_it_is_paused(hog: Hog) -> None:
     with hog(100, 1400, headroom_mib=1200, pause_timeout_s=2) as watched:
         pid = watched.event("start")["pid"]
         warning = watched.event("verdict", level="warn")
@@ -55,7 +67,7 @@ def test_a_slow_hog_is_warned_about_well_before_it_is_paused() -> None:
         assert state_of(pid) is None
 
 
-def test_a_fast_hog_is_paused_before_headroom_is_gone() -> None:
+def test_a_fast_hog_is_paused_before_headroom_is_gone(hog: Hog) -> None:
     with hog(2000, 2600, headroom_mib=2300, pause_timeout_s=1) as watched:
         watched.event("start")
         watched.event("action", action="pause")
@@ -65,8 +77,8 @@ def test_a_fast_hog_is_paused_before_headroom_is_gone() -> None:
         assert watched.event("exit")["code"] == 124
 
 
-def test_with_warn_nothing_is_done() -> None:
-    with hog(300, 700, headroom_mib=500, on_pressure="warn") as watched:
+def test_with_warn_nothing_is_done(hog: Hog) -> None:
+    with hog(300, 540, headroom_mib=500, on_pressure="warn") as watched:
         pid = watched.event("start")["pid"]
         watched.event("action", action="warn")
         watched.event("verdict", level="act")
@@ -74,7 +86,7 @@ def test_with_warn_nothing_is_done() -> None:
         assert not [e for e in watched.events if e["event"] == "action" and e["action"] != "warn"]
 
 
-def test_a_job_that_stays_small_is_left_alone() -> None:
+def test_a_job_that_stays_small_is_left_alone(hog: Hog) -> None:
     with hog(50, 100, headroom_mib=3000) as watched:
         watched.event("start")
         for _ in range(3):
@@ -82,8 +94,8 @@ def test_a_job_that_stays_small_is_left_alone() -> None:
         assert not [e for e in watched.events if e["event"] == "action" or e.get("level") in ("warn", "act")]
 
 
-def test_switching_the_guard_off_lets_the_job_be() -> None:
-    with hog(300, 700, headroom_mib=500) as watched:
+def test_switching_the_guard_off_lets_the_job_be(hog: Hog) -> None:
+    with hog(300, 540, headroom_mib=500) as watched:
         pid = watched.event("start")["pid"]
         watched.tell("guard_off")
         watched.event("note")

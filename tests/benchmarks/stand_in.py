@@ -1,0 +1,36 @@
+"""A stand-in for a desktop: a working set that is touched 20 times a second. Prints how long each touch took.
+
+python stand_in.py MEBIBYTES FILE
+
+Half of it is memory of its own, half is mapped from FILE, as programs and their libraries are. Every line is the Unix
+time and the seconds from when the touch was due until it was done.
+"""
+
+import mmap
+import os
+import sys
+import time
+
+TOUCHES_A_SECOND = 20
+PAGE_BYTES = 4096
+
+size = int(sys.argv[1]) << 19
+own = mmap.mmap(-1, size)
+for page in range(0, size, PAGE_BYTES):
+    own[page] = 1
+with open(sys.argv[2], "wb+") as file:
+    for _ in range(size >> 20):
+        file.write(os.urandom(1 << 20))
+    file.flush()
+    os.fsync(file.fileno())
+    programs = mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ)
+print("ready", flush=True)
+due = time.monotonic()
+while True:
+    due += 1 / TOUCHES_A_SECOND
+    time.sleep(max(due - time.monotonic(), 0))
+    for page in range(0, size, PAGE_BYTES):
+        own[page], programs[page]
+    took = time.monotonic() - due
+    print(f"{time.time():.3f} {took:.4f}", flush=True)
+    due = max(due, time.monotonic())

@@ -1,0 +1,87 @@
+"""A cage for hogs: a memory cgroup with a small limit, and swap to thrash in. The machine itself is never starved.
+
+Needs root and the v1 memory controller; elsewhere tests that use it skip, and say so.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import HANG_S
+
+CONTROLLER = Path("/sys/fs/cgroup/memory")
+NEEDS = "needs root and a v1 memory controller to cage a hog in"
+can_cage = os.geteuid() == 0 and os.access(CONTROLLER / "memory.limit_in_bytes", os.R_OK)
+needs_cage = pytest.mark.skipif(not can_cage, reason=NEEDS)
+
+
+class Cage:
+    """Whatever is started by `command` is inside, with all its descendants; all of them end with the cage."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._path = Path(tempfile.mkdtemp(prefix="memwatch-test-", dir=CONTROLLER))
+        (self._path / "memory.limit_in_bytes").write_text(str(limit_bytes))
+
+    def command(self, *command: object) -> list[str]:
+        """The command line that enters the cage and becomes `command`."""
+        enter = f'echo $$ > "{self._path}/cgroup.procs" && exec "$@"'
+        return ["sh", "-c", enter, "sh", *map(str, command)]
+
+    def number(self, file: str) -> int:
+        return int((self._path / file).read_text())
+
+    def stat(self, key: str) -> int:
+        lines = (self._path / "memory.stat").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.split()[0] == key)
+
+    def pids(self) -> list[int]:
+        return [int(pid) for pid in (self._path / "cgroup.procs").read_text().split()]
+
+    def close(self) -> None:
+        deadline = time.monotonic() + HANG_S
+        while self._path.exists() and time.monotonic() < deadline:
+            for pid in self.pids():
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            with suppress(OSError):
+                self._path.rmdir()
+            time.sleep(0.02)
+
+
+@contextmanager
+def cage(limit_bytes: int) -> Iterator[Cage]:
+    made = Cage(limit_bytes)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@contextmanager
+def swap_file(folder: Path, size_bytes: int) -> Iterator[None]:
+    """Swap for as long as the block lasts. Skips where there can be none, as in a folder in RAM."""
+    path = folder / "swap"
+    if shutil.disk_usage(folder).free < 2 * size_bytes:
+        pytest.skip("too little disk space for a swap file")
+    with path.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, size_bytes)
+    path.chmod(0o600)
+    try:
+        for command in ("mkswap", "swapon"):
+            done = subprocess.run([command, path], capture_output=True, text=True)
+            if done.returncode:
+                pytest.skip(f"no swap can be made here: {done.stderr.strip()}")
+        try:
+            yield
+        finally:
+            subprocess.run(["swapoff", path], check=True, timeout=HANG_S)
+    finally:
+        path.unlink()
