@@ -20,6 +20,7 @@ from memwatch.core.policy import Decider, Policy, Verdict
 from memwatch.core.reserve import check_reserve, default_reserve_bytes
 from memwatch.core.sample import Sample
 from memwatch.errors import ExitCode
+from memwatch.guard import system
 from memwatch.guard.act import Actor
 from memwatch.guard.config import GuardConfig
 from memwatch.guard.notify import notify
@@ -82,6 +83,7 @@ class Guard:
         self._selector.register(self._job_channel, selectors.EVENT_READ, self._hear_job)
         if self._output is not None:
             self._selector.register(self._output, selectors.EVENT_READ, self._hear_output)
+        system.lock_memory()  # All is loaded; and the job was started before, so that it does not share in it.
         self._take_in_news()  # It may have ended while we were loading.
         while self._ended is None:
             self._tick()

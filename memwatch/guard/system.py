@@ -9,7 +9,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_MCL_CURRENT_AND_FUTURE = 3
+_MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
 _IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
 _IOPRIO_BEST_EFFORT = 2
 
@@ -24,8 +24,10 @@ def adopt_orphans() -> None:
 
 
 def lock_memory() -> bool:
-    """Keep our own pages out of swap. Only root may; an unprivileged try could break later allocations."""
-    return bool(_libc.mlockall(_MCL_CURRENT_AND_FUTURE) == 0)
+    """Keep what we use in RAM, and take no more than that. Only root may: for others it would break allocations."""
+    if os.geteuid() != 0:
+        return False
+    return bool(_libc.mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT) == 0)
 
 
 def set_io_priority(level: int) -> bool:
