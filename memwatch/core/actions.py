@@ -113,7 +113,10 @@ def after(state: ActionState, step: Step, clock_s: float, by: By, settings: Ladd
     state = replace(state, paused_s=None, paused_by=None, deadline_s=None, fill_bytes_s=0.0)
     if step == Step.STOP:
         return replace(state, stopped_s=clock_s, stopped_by=by)
-    return replace(state, resumed_s=clock_s, user_resumed_s=clock_s if by == By.USER else state.user_resumed_s)
+    # The time it has to shard in begins anew; while it was paused it could not.
+    sharded_s = None if state.sharded_s is None else clock_s
+    user_resumed_s = clock_s if by == By.USER else state.user_resumed_s
+    return replace(state, resumed_s=clock_s, user_resumed_s=user_resumed_s, sharded_s=sharded_s)
 
 
 def _after_pause(state: ActionState, clock_s: float, by: By, settings: LadderSettings) -> ActionState:

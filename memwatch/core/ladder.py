@@ -9,6 +9,8 @@
 - Pausing frees nothing. Every pause of the guard's ends at its deadline at the latest, in a resume or in a stop. It
   ends earlier when the danger is over and there is room for `resume_s` at the pace at which the job filled memory
   before; for twice that after each pause that soon followed another. So a job does not flap.
+- A job that was paused before it could shard as it was asked to is resumed, once, as soon as there is any room: how
+  fast it grew before says nothing of how it will go on.
 - `stop` as the wish pauses first if there is only one signal: that holds a fast hog for a moment, and loses nothing.
 - A job that is small and does not grow is not acted on: it would suffer and nobody would gain.
 - What the user does is not undone. A user's pause has no deadline and the guard does not resume it; only two signals
@@ -113,6 +115,8 @@ class Ladder:
             return Action(Step.STOP, self._stop_reason(verdict, forecast), next_step=Step.KILL)
         if self.state.paused_by == By.USER:
             return None
+        if self._owes_a_shard() and verdict.need.level <= Level.WATCH and self._has_some_room(forecast):
+            return Action(Step.RESUME, "the job was asked to shard, and needs to run for that")
         if self._has_room(forecast) and (verdict.level <= Level.WATCH or self._is_overdue(forecast)):
             return Action(Step.RESUME, "there is room again")
         if self._is_overdue(forecast):
@@ -147,13 +151,22 @@ class Ladder:
     def _is_overdue(self, forecast: Forecast) -> bool:
         return self.state.deadline_s is not None and forecast.clock_s >= self.state.deadline_s
 
+    def _owes_a_shard(self) -> bool:
+        state = self.state
+        if state.sharded_s is None or state.paused_s is None or state.pauses > 1:
+            return False
+        return state.paused_s - state.sharded_s < self._settings.shard_wait_s
+
+    def _has_some_room(self, forecast: Forecast) -> bool:
+        return forecast.headroom_bytes is not None and forecast.headroom_bytes >= self._policy.reserve_bytes / 4
+
     def _has_room(self, forecast: Forecast) -> bool:
         """Room for the job to go on as it did, for much longer than it takes to be paused again."""
         if forecast.headroom_bytes is None:
             return assess(forecast, self._policy).level <= Level.WATCH
         repeats = 1 << min(max(self.state.pauses - 1, 0), 4)
         growth_bytes = self.state.fill_bytes_s * self._settings.resume_s * repeats
-        return forecast.headroom_bytes >= max(growth_bytes, self._policy.reserve_bytes / 4)
+        return self._has_some_room(forecast) and forecast.headroom_bytes >= growth_bytes
 
     def _stop_reason(self, verdict: Verdict, forecast: Forecast) -> str:
         if not self._is_overdue(forecast) or self.state.paused_s is None:

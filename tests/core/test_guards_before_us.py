@@ -195,6 +195,17 @@ def test_a_shard_is_given_time_unless_there_is_none() -> None:
     assert stage.show(replace(HOG, seconds_left=0.8)) == [Step.PAUSE]
 
 
+def test_a_job_that_was_paused_before_it_could_shard_gets_its_chance_once() -> None:
+    """At the pace of before there is no room for it; but it was asked to change its pace."""
+    stage = Stage(Wish.SHARD, can_shard=True)
+    stage.show(HOG, 2.5)
+    stage.show(replace(HOG, seconds_left=0.8))
+    little_room = replace(AT_REST, headroom_bytes=POLICY.reserve_bytes // 2, job_bytes=4 * GIB)
+    assert stage.show(little_room, 3) == [Step.RESUME]
+    assert stage.show(replace(HOG, seconds_left=0.8)) == [Step.PAUSE]
+    assert stage.show(little_room, 3) == []
+
+
 def test_reasons_are_in_plain_words() -> None:
     def words(look: Forecast) -> str:
         return Decider(POLICY).decide(look).reason

@@ -32,13 +32,17 @@ def _words(chance: random.Random, count: int) -> bytes:
 LETTERS = [bytes([c]) for c in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJ"]
 
 
-def _random_words(path: Path, _: bytes) -> Path:
+def random_words(path: Path, count: int = 4_200_000) -> Path:
     """Every word is new, which swells what the engine remembers."""
     chance = random.Random(3)
     with path.open("wb") as file:
         for _ in range(30):
-            file.write(_words(chance, 140_000) + b"\n")
+            file.write(_words(chance, count // 30) + b"\n")
     return path
+
+
+def _random_words(path: Path, _: bytes) -> Path:
+    return random_words(path)
 
 
 def _one_line(path: Path, text: bytes) -> Path:

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from memwatch.core.units import MIB
+from tests.cage import cage, needs_cage
+from tests.conftest import Reference
+from tests.faults.test_memory import random_words
 from tests.guard.processes import Watched
 from tests.helpers import read_tokens
 
@@ -22,3 +26,20 @@ def test_the_guard_switches_the_tokenizer_to_shards(long_text: Path, long_tokens
         assert watched.event("exit")["code"] == 0
     shards = sorted(tmp_path.glob("train_shard_*.bin"))
     assert np.array_equal(np.concatenate([read_tokens(path) for path in shards]), long_tokens)
+
+
+@needs_cage
+def test_under_pressure_the_guard_switches_it_by_itself(tmp_path: Path, gpt2_reference: Reference) -> None:
+    """Every word is new, which swells what the engine remembers; there is room for one worker, not for two."""
+    text = random_words(tmp_path / "words.txt", 1_500_000)
+    tokenize = (sys.executable, "-m", "memwatch.tokenize", text, "--val-ratio", "0", "--workers", 2)
+    with (
+        cage(520 * MIB) as small,
+        Watched(*tokenize, cage=small, reserve_bytes=200 * MIB, pause_timeout_s=1000) as watched,
+    ):
+        assert watched.event("action", action="shard")["by"] == "guard"
+        watched.event("note", text="switched to shards, with one worker and little memory")
+        assert watched.event("exit")["code"] == 0
+    shards = sorted(tmp_path.glob("train_shard_*.bin"))
+    tokens = np.concatenate([read_tokens(path) for path in shards])
+    assert tokens.tolist() == gpt2_reference(text.read_text())
