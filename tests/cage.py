@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -85,3 +85,16 @@ def swap_file(folder: Path, size_bytes: int) -> Iterator[None]:
             subprocess.run(["swapoff", path], check=True, timeout=HANG_S)
     finally:
         path.unlink()
+
+
+@contextmanager
+def throttled(folder: Path, reads_a_second: int) -> Iterator[Callable[[list[str]], list[str]]]:
+    """Gives a function: the same command line, with a slow disk. Only the disk that `folder` is on is slow."""
+    device = folder.stat().st_dev
+    group = Path(tempfile.mkdtemp(prefix="memwatch-test-", dir="/sys/fs/cgroup/blkio"))
+    rule = f"{os.major(device)}:{os.minor(device)} {reads_a_second}"
+    (group / "blkio.throttle.read_iops_device").write_text(rule)
+    try:
+        yield lambda command: ["sh", "-c", f'echo $$ > "{group}/cgroup.procs" && exec "$@"', "sh", *command]
+    finally:
+        group.rmdir()
