@@ -5,20 +5,22 @@ else is welcome, and at worst missing.
 """
 
 import os
-import shutil
+import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
-from pathlib import Path
 
 from memwatch.core.sample import Gpu, Memory, Sample
 from memwatch.core.units import format_size
 from memwatch.errors import MemwatchError
-from memwatch.probe.cgroups import parse_mounts
-from memwatch.probe.files import read_file
+from memwatch.guard.before import look, reserve_bytes
+from memwatch.guard.config import GuardConfig
+from memwatch.guard.place import NoScope, seek_place
+from memwatch.guard.scope import JobScope, ScopeFacts
+from memwatch.probe.cgroups import memory_mount
 from memwatch.probe.machine import Machine, disk_free_bytes
 from memwatch.record.folder import state_folder, state_path, why_not
 
@@ -40,7 +42,9 @@ class Check:
     advice: str = ""
 
 
-def all_checks(proc_root: str = "/proc", sys_root: str = "/sys", self_pid: int | None = None) -> list[Check]:
+def all_checks(
+    proc_root: str = "/proc", sys_root: str = "/sys", self_pid: int | None = None, run_root: str = "/run"
+) -> list[Check]:
     machine = Machine(proc_root, sys_root, self_pid=self_pid)
     try:
         sample = _sample(machine)
@@ -55,7 +59,7 @@ def all_checks(proc_root: str = "/proc", sys_root: str = "/sys", self_pid: int |
         cgroup_check(sample, missing, proc_root, sys_root),
         children_check(missing),
         gpu_check(sample.gpus, missing),
-        scope_check(_has_cgroup2_memory(proc_root, sys_root), sys_root, os.environ),
+        scope_check(proc_root, sys_root, run_root),
         state_check(),
         vocabulary_check(),
         package_check("parquet files", ["pyarrow"], "parquet", "parquet files cannot be tokenized"),
@@ -104,7 +108,7 @@ def cgroup_check(sample: Sample, missing: Mapping[str, str], proc_root: str, sys
     if "cgroup limits" in missing:
         why = "in a container the limit is in the cgroup and nowhere else"
         return Check("cgroup", Word.MISSING, missing["cgroup limits"], why, "on a machine of your own nothing is lost")
-    version = "v2" if _has_cgroup2_memory(proc_root, sys_root) else "v1"
+    version = "v2" if memory_mount(proc_root, sys_root) is not None else "v1"
     limits = [f"{limit.path} is limited to {format_size(limit.limit_bytes)}" for limit in sample.limits]
     return Check("cgroup", Word.OK, f"{version}; " + ("; ".join(limits) or "no limit is in force here"))
 
@@ -125,18 +129,17 @@ def gpu_check(gpus: tuple[Gpu, ...] | None, missing: Mapping[str, str]) -> Check
     return Check("graphics card", Word.OK, "; ".join(map(_gpu, gpus)) or "there is none")
 
 
-def scope_check(
-    has_cgroup2: bool,
-    sys_root: str,
-    environ: Mapping[str, str],
-    which: Callable[[str], str | None] = shutil.which,
-) -> Check:
-    """Whether `systemd-run --user --scope` can be expected to work; it is tried when a job starts."""
-    trouble, advice = _scope_trouble(has_cgroup2, sys_root, environ, which)
-    if not trouble:
-        return Check("systemd scope", Word.OK, "a job gets a memory limit that holds even if the guard is frozen")
+def scope_check(proc_root: str, sys_root: str, run_root: str) -> Check:
+    """Where nothing speaks against it, it is tried, with a program that does nothing."""
     why = "the job then has no hard limit of its own, and only the guard holds it back"
-    return Check("systemd scope", Word.MISSING, trouble, why, advice)
+    place = seek_place(proc_root, sys_root, run_root)
+    if isinstance(place, NoScope):
+        return Check("systemd scope", Word.MISSING, str(place), why, place.advice)
+    facts = _tried_scope(JobScope(place))
+    if facts.missing is not None:
+        return Check("systemd scope", Word.MISSING, facts.missing, why, "see journalctl for what systemd says about it")
+    limit = "" if facts.memory_max_bytes is None else f", {format_size(facts.memory_max_bytes)} if started now"
+    return Check("systemd scope", Word.OK, f"a job gets a limit that holds even if the guard is frozen{limit}")
 
 
 def state_check() -> Check:
@@ -189,28 +192,11 @@ def _gpu(gpu: Gpu) -> str:
     return gpu.name if gpu.memory_total_bytes is None else f"{gpu.name}, {format_size(gpu.memory_total_bytes)}"
 
 
-def _has_cgroup2_memory(proc_root: str, sys_root: str) -> bool:
-    mounts = parse_mounts(read_file(f"{proc_root}/self/mountinfo") or b"", sys_root)
-    folders = [mount.folder for mount in mounts if mount.version == 2]
-    return any(b"memory" in (read_file(f"{folder}/cgroup.controllers") or b"").split() for folder in folders)
-
-
-def _scope_trouble(
-    has_cgroup2: bool, sys_root: str, environ: Mapping[str, str], which: Callable[[str], str | None]
-) -> tuple[str, str]:
-    """(what is in the way, what to do), or ("", "")."""
-    if not has_cgroup2:
-        return "cgroup v2 has no memory controller here", "boot with systemd.unified_cgroup_hierarchy=1"
-    if which("systemd-run") is None:
-        return "systemd-run is not installed", "nothing has to be done where there is no systemd"
-    folder = environ.get("XDG_RUNTIME_DIR", "")
-    if not folder or not Path(folder, "systemd").is_dir():
-        return "systemd does not run for this user", "log in as this user, rather than through su or sudo"
-    user = os.getuid()
-    delegated = read_file(f"{sys_root}/fs/cgroup/user.slice/user-{user}.slice/user@{user}.service/cgroup.controllers")
-    if delegated is not None and b"memory" not in delegated.split():
-        return "memory is not among what users may limit", "set Delegate=memory for user@.service, and log in again"
-    return "", ""
+def _tried_scope(scope: JobScope) -> ScopeFacts:
+    machine = look()
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as idle:
+        scope.take_in(idle.pid, machine, reserve_bytes(GuardConfig(), machine))
+    return scope.facts
 
 
 def _is_installed(package: str) -> bool:

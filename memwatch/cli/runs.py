@@ -70,6 +70,7 @@ def as_object(run: RunInfo) -> dict[str, Any]:
         "actions": dict(run.actions),
         "path": str(run.path),
         "size_bytes": run.size_bytes,
+        "containment": dict(run.containment),
     }
 
 

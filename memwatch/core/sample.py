@@ -16,16 +16,21 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A memory cgroup above the job that has a limit. `used_bytes` is without page cache that can be dropped."""
+    """A memory cgroup above the job that has a limit. `used_bytes` is without page cache that can be dropped.
+
+    `kept_bytes`: so much of the reserve is kept by the limit itself, because the guard has set it so (scope_limit.py).
+    It counts as available, from which the whole reserve is then taken.
+    """
 
     path: str
     limit_bytes: int
     used_bytes: int
     swap_used_bytes: int | None = None
+    kept_bytes: int | None = None
 
     @property
     def available_bytes(self) -> int:
-        return max(self.limit_bytes - self.used_bytes, 0)
+        return max(self.limit_bytes - self.used_bytes, 0) + (self.kept_bytes or 0)
 
 
 @dataclass(frozen=True, slots=True)

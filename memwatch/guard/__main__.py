@@ -4,10 +4,12 @@ import os
 import socket
 import sys
 from contextlib import suppress
+from functools import partial
 
 from memwatch.channel import Channel
 from memwatch.errors import ExitCode
 from memwatch.guard import system
+from memwatch.guard.place import Place, seek_place
 from memwatch.guard.spawn import CannotStart, Start, spawn
 from memwatch.guard.starting import Order, wait_for_order
 from memwatch.guard.watcher import Watcher
@@ -33,17 +35,26 @@ def _guard(view: socket.socket, watcher: Watcher) -> int:
     if order is None:
         return ExitCode.OK
     config = order.config
-    if config.reserve_bytes is not None:
+    place = seek_place()
+    scope = into_scope = None
+    # What is not needed on a machine without systemd is not waited for there.
+    if config.reserve_bytes is not None or isinstance(place, Place):
         from memwatch.core.reserve import ReserveTooLarge
-        from memwatch.guard.loop import check_reserve_first
+        from memwatch.guard.before import look, reserve_bytes
 
         try:
-            check_reserve_first(config)
-        except ReserveTooLarge as error:
+            machine = look()
+            reserve = reserve_bytes(config, machine)
+        except ReserveTooLarge as error:  # Nothing is run under a promise that cannot be kept.
             return _refuse(view, str(error), ExitCode.USAGE)
+        if isinstance(place, Place):
+            from memwatch.guard.scope import JobScope
+
+            scope = JobScope(place)
+            into_scope = partial(scope.take_in, machine=machine, reserve_bytes=reserve)
     ours, theirs = socket.socketpair()
     try:
-        job_pid = spawn(_start(order, theirs.fileno()))
+        job_pid = spawn(_start(order, theirs.fileno()), into_scope)
     except CannotStart as error:
         return _refuse(view, str(error), error.exit_code)
     theirs.close()
@@ -51,8 +62,10 @@ def _guard(view: socket.socket, watcher: Watcher) -> int:
         os.close(order.terminal[1])
     # The rest is loaded while the job starts, which has not taken much memory yet.
     from memwatch.guard.loop import Guard
+    from memwatch.guard.scope import JobScope
 
-    return Guard(order, watcher, Channel(view), job_pid, Channel(ours)).run()
+    scope = scope or JobScope(place)
+    return Guard(order, watcher, Channel(view), job_pid, Channel(ours), scope).run()
 
 
 def _start(order: Order, channel_fd: int) -> Start:

@@ -17,14 +17,14 @@ from memwatch.core.forecast import Forecast, forecast, next_interval_s
 from memwatch.core.history import History
 from memwatch.core.ladder import Ladder
 from memwatch.core.policy import Decider, Policy, Verdict
-from memwatch.core.reserve import check_reserve, default_reserve_bytes
 from memwatch.core.sample import Sample
 from memwatch.errors import ExitCode
 from memwatch.guard import system
 from memwatch.guard.act import Actor
-from memwatch.guard.config import GuardConfig
+from memwatch.guard.before import reserve_bytes
 from memwatch.guard.notify import notify
 from memwatch.guard.output import JobOutput
+from memwatch.guard.scope import JobScope
 from memwatch.guard.spawn import HANDLED, IGNORED, containment
 from memwatch.guard.starting import Order
 from memwatch.guard.tell import Teller
@@ -48,8 +48,10 @@ class Guard:
         front: Channel,
         job_pid: int,
         job_channel: Channel,
+        scope: JobScope,
     ) -> None:
         self._job_pid = job_pid
+        self._scope = scope
         self._job_channel = job_channel
         self._config = config = order.config
         self._watcher = watcher
@@ -64,7 +66,9 @@ class Guard:
         self._actor = Actor(self._job_now, watcher)
         self._journal = Journal.open(config.record, order.command) if config.keeps_record else None
         self._teller = Teller(self._views, self._journal, order.command)
-        self._policy = Policy.keeping(reserve_bytes(config, self._sample(())))
+        before = self._look(())
+        self._history.add(before)
+        self._policy = Policy.keeping(reserve_bytes(config, before))
         self._decider = Decider(self._policy)
         wish = Wish(config.on_pressure)
         self._ladder_settings = LadderSettings(wish, pause_timeout_s=config.pause_timeout_s)
@@ -111,7 +115,7 @@ class Guard:
             "on_pressure": self._config.on_pressure,
             "pause_timeout_s": self._config.pause_timeout_s,
         }
-        return limits, containment(self._config.lowers_priority)
+        return limits, containment(self._config.lowers_priority) | self._scope.facts.as_json()
 
     def _tick(self) -> None:
         sample = self._sample({os.getpid()})
@@ -119,14 +123,18 @@ class Guard:
         verdict = self._decider.decide(outlook)
         self._teller.sample(sample, verdict)
         self._look_at_position(sample)
+        self._scope.follow(sample, self._policy.reserve_bytes)
         if self._is_on:
             self._climb(verdict, outlook)
         self._wait(self._config.interval_s or next_interval_s(outlook))
 
     def _sample(self, roots: Any) -> Sample:
-        sample = self._machine.sample(time.monotonic(), time.time(), roots, self._spared)
+        sample = self._scope.seen(self._look(roots), self._policy.reserve_bytes)
         self._history.add(sample)
         return sample
+
+    def _look(self, roots: Any) -> Sample:
+        return self._machine.sample(time.monotonic(), time.time(), roots, self._spared)
 
     def _look_at_position(self, sample: Sample) -> None:
         position = None if self._position is None else self._position.look(sample.job, sample.clock_s)
@@ -270,27 +278,6 @@ class Guard:
     def _left_behind(self) -> int:
         """Processes of the job that live on without it, and without a guard."""
         return len([process for process in self._job_now() if process.state not in "ZX"])
-
-
-def reserve_bytes(config: GuardConfig, sample: Sample) -> int:
-    """Raises ReserveTooLarge if what was asked for cannot be kept."""
-    sizes = [(limit.limit_bytes, limit.path) for limit in sample.limits]
-    if sample.memory is not None:
-        sizes.append((sample.memory.total_bytes, ""))
-    if not sizes:
-        return config.reserve_bytes or 0
-    in_force, path = min(sizes)
-    if config.reserve_bytes is None:
-        return default_reserve_bytes(in_force)
-    check_reserve(config.reserve_bytes, in_force, path or None)
-    return config.reserve_bytes
-
-
-def check_reserve_first(config: GuardConfig) -> None:
-    """Before the job starts: nothing is run under a promise that cannot be kept."""
-    machine = Machine()
-    reserve_bytes(config, machine.sample(time.monotonic(), time.time(), ()))
-    machine.close()
 
 
 def _whole(value: object, otherwise: int) -> int:

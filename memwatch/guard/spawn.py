@@ -5,6 +5,7 @@ import fcntl
 import os
 import signal
 import termios
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -41,17 +42,25 @@ class Start:
     ignored_signals: tuple[int, ...]
 
 
-def spawn(start: Start) -> int:
-    """Start the job and return its pid. Raises CannotStart."""
+def spawn(start: Start, before_it_runs: Callable[[int], None] | None = None) -> int:
+    """Start the job and return its pid, which `before_it_runs` has been told. Raises CannotStart."""
     parent = os.getpid()
     reader, writer = os.pipe()
+    gate, opener = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _become_the_job(start, parent, writer)
+        os.close(opener)
+        _become_the_job(start, parent, writer, gate)
     os.close(writer)
+    os.close(gate)
     if start.output_fd is None:
         with suppress(OSError):
             os.setpgid(pid, pid)  # Both sides do it, so that neither has to wait for the other.
+    try:
+        if before_it_runs is not None:
+            before_it_runs(pid)
+    finally:
+        os.close(opener)
     failure = os.read(reader, 16)
     os.close(reader)
     if failure:
@@ -66,7 +75,7 @@ def containment(lowers_priority: bool) -> dict[str, object]:
     return {"process_group": True, "oom_score_adj": OOM_SCORE, **priority}
 
 
-def _become_the_job(start: Start, parent: int, writer: int) -> None:
+def _become_the_job(start: Start, parent: int, writer: int, gate: int) -> None:
     """In the forked child: never returns."""
     try:
         if start.output_fd is None:
@@ -82,6 +91,7 @@ def _become_the_job(start: Start, parent: int, writer: int) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         # A job that the guard has paused must not stay so when the guard is gone.
         system.signal_me_when_my_parent_dies(signal.SIGCONT)
+        os.read(gate, 1)  # Until it is closed.
         if os.getppid() != parent:
             os._exit(ExitCode.BROKEN)
         system.raise_oom_score(OOM_SCORE)

@@ -100,8 +100,8 @@ class Limits:
         return tuple(limits.values())
 
     def missing(self) -> list[tuple[str, str]]:
-        versions = {mount.version for mount in self._mounts()}
-        if 1 in versions or (2 in versions and self._v2_has_memory()):
+        has_v1 = any(mount.version == 1 for mount in self._mounts())
+        if has_v1 or memory_mount(self._proc_root, self._sys_root) is not None:
             return []
         return [("cgroup limits", "no memory controller is mounted here, so a container's limit would go unseen")]
 
@@ -110,12 +110,8 @@ class Limits:
             _close(chain)
         self._chains.clear()
 
-    def _v2_has_memory(self) -> bool:
-        folders = [mount.folder for mount in self._mounts() if mount.version == 2]
-        return any(b"memory" in (read_file(f"{folder}/cgroup.controllers") or b"").split() for folder in folders)
-
     def _mounts(self) -> list[Mount]:
-        return parse_mounts(read_file(f"{self._proc_root}/self/mountinfo") or b"", self._sys_root)
+        return find_mounts(self._proc_root, self._sys_root)
 
     def _chain(self, membership: bytes, pid: int) -> list[Cgroup1 | Cgroup2]:
         chain: list[Cgroup1 | Cgroup2] = []
@@ -126,6 +122,19 @@ class Limits:
                 shown = seen_from_outside(mount, path, pid) if _is_outside(mount) else ancestors(mount, path)
                 chain += [kind(folder, name) for folder, name in shown]
         return chain
+
+
+def find_mounts(proc_root: str, sys_root: str) -> list[Mount]:
+    return parse_mounts(read_file(f"{proc_root}/self/mountinfo") or b"", sys_root)
+
+
+def memory_mount(proc_root: str, sys_root: str) -> str | None:
+    """Where cgroup v2 is mounted, if memory is among what it controls."""
+    for mount in find_mounts(proc_root, sys_root):
+        controllers = read_file(f"{mount.folder}/cgroup.controllers") if mount.version == 2 else None
+        if controllers is not None and b"memory" in controllers.split():
+            return mount.folder
+    return None
 
 
 def parse_membership(text: bytes) -> dict[int, str]:

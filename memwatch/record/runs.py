@@ -3,6 +3,7 @@
 import os
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -45,6 +46,7 @@ class RunInfo:
     worst_level: str | None
     actions: tuple[tuple[str, int], ...]  # what, and how often
     size_bytes: int
+    containment: Mapping[str, object]  # what was in force for the job, as the journal has it
 
     @classmethod
     def read(cls, path: Path) -> "RunInfo":
@@ -69,6 +71,7 @@ class RunInfo:
             worst_level=None if seen.worst < 0 else LEVELS[seen.worst],
             actions=tuple(seen.actions.items()),
             size_bytes=status.st_size,
+            containment=seen.containment,
         )
 
 
@@ -105,6 +108,7 @@ class _Seen:
 
     guard: GuardId | None = None
     command: tuple[str, ...] = ()
+    containment: Mapping[str, object] = field(default_factory=dict)
     started_t: float | None = None
     last_t: float | None = None
     exit: Event = field(default_factory=dict)
@@ -125,6 +129,8 @@ class _Seen:
         if kind == "start":
             words = event.get("command")
             self.command = tuple(map(str, words)) if isinstance(words, list) else ()
+            containment = event.get("containment")
+            self.containment = containment if isinstance(containment, dict) else {}
             self.guard = GuardId.from_json(event.get("guard"))
             self.started_t = self.last_t
         elif kind == "sample":

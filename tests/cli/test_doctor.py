@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memwatch.cli import checks
-from memwatch.cli.checks import Check, Word, all_checks, package_check, scope_check, vocabulary_check
+from memwatch.cli.checks import Check, Word, all_checks, package_check, vocabulary_check
 from memwatch.cli.doctor import shown
 from tests.helpers import HANG_S, memwatch
 from tests.probe import trees
@@ -30,7 +30,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def on(tree: Tree) -> dict[str, Check]:
-    return {check.name: check for check in all_checks(tree.proc, tree.sys, SELF_PID)}
+    return {check.name: check for check in all_checks(tree.proc, tree.sys, SELF_PID, run_root=f"{tree.proc}/no-run")}
 
 
 def test_a_good_machine_has_no_problem(tmp_path: Path) -> None:
@@ -91,29 +91,13 @@ def test_a_card_without_its_driver_is_missing_and_no_problem(tmp_path: Path) -> 
     assert on(trees.bare(tmp_path / "none"))["graphics card"].found == "there is none"
 
 
-class TestScope:
-    def _check(self, tmp_path: Path, v2: bool = True, run: str | None = "/bin/systemd-run", **environ: str) -> Check:
-        return scope_check(v2, str(tmp_path / "sys"), environ, lambda name: run)
-
-    def test_a_session_of_systemd_on_v2_is_plausible(self, tmp_path: Path) -> None:
-        (tmp_path / "run" / "systemd").mkdir(parents=True)
-        assert self._check(tmp_path, XDG_RUNTIME_DIR=str(tmp_path / "run")).word == Word.OK
-
-    def test_what_is_in_the_way_is_named(self, tmp_path: Path) -> None:
-        assert "cgroup v2" in self._check(tmp_path, v2=False).found
-        assert "systemd-run" in self._check(tmp_path, run=None).found
-        assert "does not run for this user" in self._check(tmp_path).found
-        assert "does not run for this user" in self._check(tmp_path, XDG_RUNTIME_DIR=str(tmp_path)).found
-
-    def test_memory_must_be_delegated(self, tmp_path: Path) -> None:
-        (tmp_path / "run" / "systemd").mkdir(parents=True)
-        user = os.getuid()
-        tree = Tree(str(tmp_path / "proc"), str(tmp_path / "sys"))
-        folder = f"sys/fs/cgroup/user.slice/user-{user}.slice/user@{user}.service"
-        tree.write(f"{folder}/cgroup.controllers", "cpu pids\n")
-        assert "memory is not among" in self._check(tmp_path, XDG_RUNTIME_DIR=str(tmp_path / "run")).found
-        tree.write(f"{folder}/cgroup.controllers", "cpu memory pids\n")
-        assert self._check(tmp_path, XDG_RUNTIME_DIR=str(tmp_path / "run")).word == Word.OK
+def test_a_scope_that_cannot_be_had_is_missing_with_why_and_what_to_do(tmp_path: Path) -> None:
+    scope = on(trees.desktop_v2(tmp_path / "a"))["systemd scope"]
+    assert scope.word == Word.MISSING
+    assert scope.found
+    assert scope.why
+    assert scope.advice
+    assert "cgroup v2" in on(trees.container_v1(tmp_path / "b"))["systemd scope"].found
 
 
 def test_a_package_that_is_not_there_is_missing() -> None:

@@ -27,7 +27,7 @@ def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def ended(command: list[str], code: int | None, signal_number: int | None = None, by: str | None = None) -> Journal:
     journal = Journal.open(None, command)
-    journal.start({}, {})
+    journal.start({}, {"scope": None})
     journal.sample(sample(job_bytes=3 << 30))
     journal.verdict("warn", "RAM is full soon", 9.0)
     journal.exit(code, signal_number, by)
@@ -89,6 +89,7 @@ def test_json_has_everything() -> None:
     assert run["command"] == ["a", "b c"]
     assert (run["state"], run["exit_code"], run["signal"], run["by"]) == ("stopped", 124, 15, "guard")
     assert (run["peak_job_bytes"], run["worst_level"], run["path"]) == (3 << 30, "warn", journal.path)
+    assert run["containment"] == {"scope": None}
 
 
 def test_nothing_foreign_reaches_the_terminal(state_home: Path) -> None:
