@@ -1,5 +1,6 @@
 # make demo    install into .venv, make a small real text file, and tokenize it to the end
 # make test    install what the tests need, and run them
+# make test-vm  boot a Debian guest and test there what needs systemd and cgroup v2 (minutes; the first time as root)
 # make lint    ruff and mypy
 # make bench   measure memwatch against the script people use (some minutes; Debian, for the text)
 # make screenshots   make the pictures in screenshots/ from real runs
@@ -10,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint bench screenshots clean
+.PHONY: demo test test-vm lint bench screenshots clean
 
 demo: $(VENV)/installed
 	@echo "== making demo/text.txt from Python's own documentation and library"
@@ -23,6 +24,14 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-dev
 	@echo "== running the tests (some minutes)"
 	@$(BIN)/python -m pytest
+
+test-vm: $(VENV)/installed-dev
+	@{ command -v mmdebstrap && command -v mke2fs && command -v qemu-system-x86_64; } >/dev/null || \
+	  { echo "== installing mmdebstrap and qemu"; \
+	    apt-get install --yes --quiet --no-install-recommends mmdebstrap e2fsprogs qemu-system-x86; }
+	@$(BIN)/python -m tests.vm.guest
+	@echo "== testing in the guest (some minutes; it is emulated)"
+	@$(BIN)/python -m pytest --vm -s tests/vm
 
 lint: $(VENV)/installed-dev
 	@echo "== ruff and mypy"

@@ -86,3 +86,4 @@ def tokenize(tmp_path: Path) -> Callable[..., Finished]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kills", type=int, default=24, help="How many random kills the resume campaign makes.")
+    parser.addoption("--vm", action="store_true", help="Also run what takes a virtual machine (make test-vm).")

@@ -1,0 +1,63 @@
+"""Boots the guest that tests/vm/build has made, hands this tree over, and returns what it wrote.
+
+The tree goes as a tar archive that the guest sees as its second disk; what the guest writes comes back by its second
+serial line. Its own disk is never written to.
+"""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+BUILD = ROOT / "tests" / "vm" / "build"
+HANDED_OVER = ("memwatch", "tests", "pyproject.toml")
+MEMORY_MIB = 1536
+
+
+def guest_folder() -> Path:
+    """Outside of the tree, because it is large and slow to make; another one for every way to make it."""
+    recipe = hashlib.sha256(BUILD.read_bytes()).hexdigest()[:12]
+    return Path.home() / ".cache" / "memwatch-guest" / recipe
+
+
+def obstacle(folder: Path) -> str | None:
+    """Why the guest cannot be booted here, if so."""
+    if shutil.which("qemu-system-x86_64") is None:
+        return "qemu-system-x86_64 is not installed"
+    if not (folder / "disk.ext4").exists():
+        return f"there is no guest in {folder}"
+    return None
+
+
+def boot(folder: Path, work: Path, hang_s: float) -> str:
+    """Everything the guest wrote before it switched itself off."""
+    handed_over, written = work / "tree.tar", work / "written.txt"
+    with tarfile.open(handed_over, "w") as archive:
+        for name in HANDED_OVER:
+            archive.add(ROOT / name, name, filter=_without_caches)
+    command = [
+        "qemu-system-x86_64",
+        # Emulated: it boots everywhere, also where /dev/kvm is there and does not work (a guest of a guest).
+        *("-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", str(MEMORY_MIB)),
+        *("-kernel", folder / "vmlinuz", "-initrd", folder / "initrd.img"),
+        *("-append", "root=/dev/vda rw console=ttyS0 quiet psi=1 systemd.unified_cgroup_hierarchy=1"),
+        *("-drive", f"file={folder / 'disk.ext4'},format=raw,if=virtio,snapshot=on"),
+        *("-drive", f"file={handed_over},format=raw,if=virtio,readonly=on"),
+        *("-serial", f"file:{work / 'console.txt'}", "-serial", f"file:{written}"),
+        *("-nodefaults", "-display", "none", "-no-reboot"),
+    ]
+    subprocess.run([str(word) for word in command], check=True, timeout=hang_s, stdin=subprocess.DEVNULL)
+    return written.read_text(errors="replace").replace("\r\n", "\n")
+
+
+def _without_caches(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    return None if "__pycache__" in entry.name else entry
+
+
+if __name__ == "__main__":
+    if not (guest_folder() / "disk.ext4").exists():
+        print(f"== making a Debian guest in {guest_folder()} (downloads about 100 MB)", flush=True)
+        sys.exit(subprocess.run([BUILD, guest_folder()]).returncode)
