@@ -152,7 +152,7 @@ def test_a_signal_to_memwatch_reaches_the_job(number: signal.Signals, tmp_path: 
 
 def test_timeout_around_memwatch_ends_the_job(tmp_path: Path) -> None:
     command = (
-        f"timeout 1 {sys.executable} -m memwatch run --no-record -- sh -c 'echo $$ > {tmp_path}/pid; sleep 100; true'"
+        f"timeout 5 {sys.executable} -m memwatch run --no-record -- sh -c 'echo $$ > {tmp_path}/pid; sleep 100; true'"
     )
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == 124
@@ -208,8 +208,9 @@ def test_ctrl_z_gives_the_terminal_back_and_fg_goes_on() -> None:
     shell = shutil.which("bash")
     assert shell is not None
     pid, terminal = _in_terminal(shell, "--norc", "-i")
-    script = "echo begin$((1+1)); sleep 1; echo end$((1+1))"
-    os.write(terminal, f"{sys.executable} -m memwatch run --no-record -- sh -c '{script}'\n".encode())
+    # Not a shell: stopped between vfork and exec of its child it would wait for it, and could not be stopped itself.
+    script = "import time; print(f'begin{1+1}', flush=True); time.sleep(1); print(f'end{1+1}')"
+    os.write(terminal, f'{sys.executable} -m memwatch run --no-record -- {sys.executable} -c "{script}"\n'.encode())
     _read_until(terminal, b"begin2")
     os.write(terminal, b"\x1a")
     _read_until(terminal, b"Stopped")
