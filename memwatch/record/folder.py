@@ -1,4 +1,4 @@
-"""Where journals are kept: $XDG_STATE_HOME/memwatch/runs, for the eyes of their owner alone.
+"""Where journals are kept: $XDG_STATE_HOME/memwatch/runs, and machine beside it, for the eyes of their owner alone.
 
 They hold command lines, so nobody else may read them, and nobody else may choose where they go: a folder that belongs
 to another user, or a symbolic link, is refused.
@@ -36,6 +36,11 @@ def runs_path() -> str:
     return os.path.join(state_path(), "runs")
 
 
+def machine_path() -> str:
+    """Where `memwatch record` keeps what it saw of the whole machine."""
+    return os.path.join(state_path(), "machine")
+
+
 def state_folder() -> "Path":
     """The state folder, made and checked, with its `runs`."""
     from pathlib import Path
@@ -47,13 +52,20 @@ def state_folder() -> "Path":
 
 
 def make_runs_folder() -> str:
+    return _make_in_state(runs_path())
+
+
+def make_machine_folder() -> str:
+    return _make_in_state(machine_path())
+
+
+def _make_in_state(folder: str) -> str:
     """Raises OSError where it cannot be made, MemwatchError where it must not be used."""
-    state = state_path()
+    state = os.path.dirname(folder)
     os.makedirs(os.path.dirname(state), mode=0o700, exist_ok=True)
-    runs = os.path.join(state, "runs")
-    for folder in (state, runs):
-        _make_own(folder)
-    return runs
+    for own in (state, folder):
+        _make_own(own)
+    return folder
 
 
 def open_journal(path: str) -> int:
