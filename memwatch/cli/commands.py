@@ -11,6 +11,8 @@ COMMANDS = {
     "run": "Run a job under guard.",
     "attach": "Watch a run that is under way.",
     "runs": "List what was run, and how it went.",
+    "record": "Record the whole machine, for the day it freezes.",
+    "export": "Write a run or the record as CSV, JSON or a page.",
     "verify": "Check finished output against its manifest.",
     "doctor": "Tell what this machine offers, and what is missing.",
 }

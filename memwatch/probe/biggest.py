@@ -9,7 +9,28 @@ from memwatch.probe.files import number_after, read_file
 from memwatch.probe.procpid import ProcessFiles
 
 MOST = 8
+MOST_GROWING = 4
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class ProcessSizes:
+    """Remembers how big each process was, so that one that grows is seen long before it is among the biggest."""
+
+    def __init__(self, proc_root: str = "/proc") -> None:
+        self._proc_root = proc_root
+        self._before: dict[int, int] | None = None
+
+    def biggest_and_growing(self, swap_in_use: bool) -> tuple[Process, ...] | None:
+        """The biggest, then those that grew most since the last look."""
+        sizes = _sizes(self._proc_root, (), swap_in_use)
+        if sizes is None:
+            return None
+        chosen = _largest(sizes, MOST)
+        if self._before is not None:
+            growth = {pid: size - self._before.get(pid, 0) for pid, size in sizes.items() if pid not in chosen}
+            chosen += _largest(growth, MOST_GROWING)
+        self._before = sizes
+        return _read(self._proc_root, chosen, swap_in_use)
 
 
 def biggest_processes(proc_root: str, apart_from: Collection[int], swap_in_use: bool) -> tuple[Process, ...] | None:
@@ -17,15 +38,21 @@ def biggest_processes(proc_root: str, apart_from: Collection[int], swap_in_use: 
 
     Looks at every process there is: 10 us for each, and 30 us where swap is in use. Not for every sample.
     """
+    sizes = _sizes(proc_root, apart_from, swap_in_use)
+    return None if sizes is None else _read(proc_root, _largest(sizes, MOST), swap_in_use)
+
+
+def _sizes(proc_root: str, apart_from: Collection[int], swap_in_use: bool) -> dict[int, int] | None:
     try:
         names = os.listdir(proc_root)
     except OSError:
         return None
     pids = [int(name) for name in names if name.isdigit()]
-    sizes = {pid: _size_bytes(f"{proc_root}/{pid}", swap_in_use) for pid in pids if pid not in apart_from}
-    chosen = sorted((pid for pid in sizes if sizes[pid]), key=lambda pid: -sizes[pid])[:MOST]
-    processes = [_read(proc_root, pid, swap_in_use) for pid in chosen]
-    return tuple(process for process in processes if process is not None)
+    return {pid: _size_bytes(f"{proc_root}/{pid}", swap_in_use) for pid in pids if pid not in apart_from}
+
+
+def _largest(sizes: dict[int, int], most: int) -> list[int]:
+    return sorted((pid for pid in sizes if sizes[pid] > 0), key=lambda pid: -sizes[pid])[:most]
 
 
 def _size_bytes(folder: str, swap_in_use: bool) -> int:
@@ -37,7 +64,12 @@ def _size_bytes(folder: str, swap_in_use: bool) -> int:
     return int(words[1]) * _PAGE_BYTES if len(words) > 1 else 0
 
 
-def _read(proc_root: str, pid: int, swap_in_use: bool) -> Process | None:
+def _read(proc_root: str, pids: list[int], swap_in_use: bool) -> tuple[Process, ...]:
+    processes = [_process(proc_root, pid, swap_in_use) for pid in pids]
+    return tuple(process for process in processes if process is not None)
+
+
+def _process(proc_root: str, pid: int, swap_in_use: bool) -> Process | None:
     files = ProcessFiles(proc_root, pid, keep=False)
     stat = files.stat()
     return None if stat is None else files.process(stat, swap_in_use)

@@ -87,6 +87,10 @@ class Journal:
         """Why nothing is written at the moment, in one sentence; None if all is well. To be shown when it changes."""
         return self._file.problem
 
+    @property
+    def size_bytes(self) -> int:
+        return self._file.size_bytes
+
     def start(
         self, limits: Mapping[str, object], containment: Mapping[str, object], t: float | None = None, **more: object
     ) -> Event:
@@ -157,6 +161,10 @@ class Journal:
         self._write(events.encode(event))
         self._file.sync()
         return event
+
+    def sync(self) -> None:
+        """See to it that what was written so far outlives a power cut; does not wait for it."""
+        self._file.sync()
 
     def close(self, wait_s: float = LAST_SYNC_WAIT_S) -> None:
         self._file.close(wait_s)

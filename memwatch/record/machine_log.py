@@ -44,7 +44,7 @@ def read_machine_events(since_t: float | None = None, until_t: float | None = No
     for segment in segments(machine_path()):
         if since_t is None or segment.written_t + CLOCK_SLACK_S >= since_t:
             for line in _lines(segment):
-                if not _is_outside(line, since_t, until_t) and (event := parse_event(line)) is not None:
+                if (event := _wanted(line, since_t, until_t)) is not None:
                     yield event
 
 
@@ -101,9 +101,13 @@ def _opened(segment: Segment) -> "BinaryIO":
     return gzip.open(path, "rb")  # type: ignore[return-value]
 
 
-def _is_outside(line: bytes, since_t: float | None, until_t: float | None) -> bool:
-    match = _TIME.match(line)
-    if match is None:
-        return False  # Not ours, or torn: the parser will tell.
-    t = float(match[1])
-    return (since_t is not None and t < since_t) or (until_t is not None and t > until_t)
+def _wanted(line: bytes, since_t: float | None, until_t: float | None) -> Event | None:
+    begins = _TIME.match(line)
+    if begins is not None and not _is_within(float(begins[1]), since_t, until_t):
+        return None
+    event = parse_event(line)
+    return event if event is not None and _is_within(float(str(event["t"])), since_t, until_t) else None
+
+
+def _is_within(t: float, since_t: float | None, until_t: float | None) -> bool:
+    return (since_t is None or t >= since_t) and (until_t is None or t <= until_t)
