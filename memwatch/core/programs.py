@@ -1,39 +1,34 @@
-"""What to call a process without telling its command line, where people put passwords and the names of their files."""
+"""Names of programs, without their arguments: those may hold what nobody else should read."""
 
 import re
 
-# Their own name says nothing; the script's does.
-_INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|bash|dash|zsh|sh)[0-9.]*", re.IGNORECASE)
-_TAKES_A_VALUE = ("-W", "-X", "-I", "-r", "-O", "--require")
-_TAKES_CODE = ("-c", "-e", "-E", "-p", "--eval", "--print")
+# What runs a program that is written in its own language; that program's name says more.
+_INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|bash|sh|dash|zsh|Rscript|java)[\d.]*")
+_SCRIPT = re.compile(r"[\w.+-]+\.(?:py|pl|rb|js|mjs|sh|R|jar|ipynb)")
+_MODULE = re.compile(r"[A-Za-z_][\w.]*")
+_PROGRAM_CHARACTERS = 40
 
 
 def program_name(command: str) -> str:
-    """'/usr/bin/python3 -u /home/me/prepare.py --key S3CR3T' is 'python3 prepare.py'; '[kworker/0:1]' is itself."""
-    if command.startswith(("[", "(")):
-        return command  # The kernel's own name for it.
-    words = command.split()
-    if not words:
-        return command
-    name = _file_name(words[0]).removesuffix(":")  # 'sshd: me@pts/0', as some programs call themselves
-    script = _script(words[1:]) if _INTERPRETER.fullmatch(name) else None
-    return name if script is None else f"{name} {script}"
+    """'/usr/bin/python3 -u prepare.py --key SECRET' is 'python3 prepare.py'; 'sshd: me@pts/0' is 'sshd'."""
+    words = command.split(" ")
+    program = _base(words[0]).rstrip(":") or "?"
+    if _INTERPRETER.fullmatch(program) is not None and (script := _script(words[1:])):
+        return f"{program} {script}"[: 2 * _PROGRAM_CHARACTERS]
+    return program[:_PROGRAM_CHARACTERS]
 
 
-def _script(arguments: list[str]) -> str | None:
-    waiting = iter(arguments)
-    for word in waiting:
+def _script(words: list[str]) -> str | None:
+    """Only what looks like the name of a script or a module is shown."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
         if word == "-m":
-            module = next(waiting, None)
-            return None if module is None else f"-m {module}"
-        if word.startswith(_TAKES_CODE):
+            return f"-m {following}" if _MODULE.fullmatch(following) else None
+        if word == "-c" or word == "-e":
             return None
-        if word in _TAKES_A_VALUE:
-            next(waiting, None)
-        elif not word.startswith("-"):
-            return _file_name(word)
+        if not word.startswith("-"):
+            return _base(word) if _SCRIPT.fullmatch(_base(word)) else None
     return None
 
 
-def _file_name(path: str) -> str:
-    return path.rstrip("/").rpartition("/")[2] or path
+def _base(word: str) -> str:
+    return word.rstrip("/").rpartition("/")[2]

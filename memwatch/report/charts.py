@@ -1,0 +1,109 @@
+"""The charts and the words around them: what is when on top, small multiples on one time axis below."""
+
+from collections.abc import Sequence
+from datetime import tzinfo
+
+from memwatch.core.findings import Finding
+from memwatch.core.units import format_duration
+from memwatch.report.axes import time_ticks
+from memwatch.report.html import Html, element, joined
+from memwatch.report.marks import Mark
+from memwatch.report.panels import Panel, panels_of
+from memwatch.report.story import Gap, Story
+from memwatch.report.svg import Axis, Span, drawing, level_strip
+
+# Badges nearer than this share of the width would lie on each other, on a phone too; then they go one row down.
+BADGE_SHARE = 0.055
+BADGE_ROWS = 4
+BADGE_ROW_REM = 1.5
+# Narrower gaps than this have no room for words.
+LABELLED_SHARE = 0.12
+
+
+def charts(story: Story, lettered: Sequence[tuple[str, Finding]], zone: tzinfo | None) -> Html:
+    if story.begin_x is None or story.end_x is None:
+        return Html("")
+    axis = Axis(story.begin_x, story.end_x)
+    spans = [(letter, span) for letter, finding in lettered if (span := _span(finding, axis)) is not None]
+    ticks = time_ticks(axis.begin_x, axis.end_x, zone)
+    drawn = [_chart(panel, axis, [tick.value for tick in ticks], story, spans) for panel in panels_of(story)]
+    if not drawn:
+        return Html("")
+    times = [element("span", tick.label, class_="tick", style=_left(axis, tick.value)) for tick in ticks]
+    lane = element("div", _badges(story.marks, axis), Html(level_strip(story.levels, axis)), class_="lane")
+    inside = [lane, _spans(spans, axis), *drawn, element("div", *times, class_="xaxis")]
+    return joined([element("h2", "Timeline"), element("div", *inside, class_="charts")])
+
+
+def _chart(
+    panel: Panel, axis: Axis, times: Sequence[float], story: Story, spans: Sequence[tuple[str, Span]]
+) -> Html:
+    keys = [
+        element("li", element("i", class_=f"{line.colour}{' dashed' if line.is_dashed else ''}"), line.label)
+        for line in panel.lines
+    ]
+    header = element("header", element("h3", panel.title, element("small", panel.of)), element("ul", *keys, class_="keys"))
+    svg = Html(drawing(panel, axis, times, story.marks, [span for _, span in spans]))
+    ticks = [element("span", tick.label, class_="tick", style=_bottom(panel, tick.value)) for tick in panel.ticks]
+    rules = [
+        element("span", rule.label, class_="rule-label", style=_bottom(panel, rule.value)) for rule in panel.rules
+    ]
+    gaps = [_gap(gap, axis, with_words=not panel.is_low) for gap in story.gaps]
+    plot = element("div", *gaps, svg, *ticks, *rules, class_="plot low" if panel.is_low else "plot")
+    return element("section", header, plot, class_="chart", id=panel.name)
+
+
+def _gap(gap: Gap, axis: Axis, with_words: bool) -> Html:
+    left, right = axis.share(gap.begin_x), axis.share(gap.end_x)
+    area = element("div", class_="gap", style=f"left:{100 * left:.2f}%;width:{100 * (right - left):.2f}%")
+    if not with_words or right - left < LABELLED_SHARE:
+        return area
+    words = f"{gap.words}, {format_duration(gap.seconds)}"
+    label = element("span", words, class_="gap-label", style=f"left:{50 * (left + right):.2f}%")
+    return joined([area, label])
+
+
+def _badges(marks: Sequence[Mark], axis: Axis) -> Html:
+    rows: list[float] = []  # where each row's last badge is
+    badges = []
+    for number, mark in enumerate(marks, 1):
+        share = axis.share(mark.x)
+        row = next((row for row, last in enumerate(rows) if share - last >= BADGE_SHARE), len(rows))
+        if row >= BADGE_ROWS:
+            continue  # No room: its line is drawn and the list has it.
+        rows[row : row + 1] = [share]
+        style = f"left:{100 * share:.2f}%;top:{BADGE_ROW_REM * row:g}rem"
+        badges.append(
+            element("a", str(number), class_=f"badge {mark.css}", style=style, href=f"#event-{number}", title=mark.text)
+        )
+    return element("div", *badges, class_="badges", style=f"height:{BADGE_ROW_REM * len(rows):g}rem")
+
+
+def _spans(spans: Sequence[tuple[str, Span]], axis: Axis) -> Html:
+    if not spans:
+        return Html("")
+    parts = []
+    for letter, span in spans:
+        left, right = 100 * axis.share(span.begin_x), 100 * axis.share(span.end_x)
+        parts.append(element("div", class_="span-bar", style=f"left:{left:.2f}%;width:{right - left:.2f}%"))
+        style = f"left:{(left + right) / 2:.2f}%"
+        parts.append(element("a", letter, class_="span-label", style=style, href=f"#finding-{letter}"))
+    return element("div", *parts, class_="spans")
+
+
+def _span(finding: Finding, axis: Axis) -> Span | None:
+    """None if it is not in the time that is shown, or nobody knows when it was."""
+    if finding.start_t is None:
+        return None
+    end_t = finding.start_t if finding.end_t is None else max(finding.end_t, finding.start_t)
+    if end_t < axis.begin_x or finding.start_t > axis.end_x:
+        return None
+    return Span(finding.start_t, end_t)
+
+
+def _left(axis: Axis, x: float) -> str:
+    return f"left:{100 * axis.share(x):.2f}%"
+
+
+def _bottom(panel: Panel, value: float) -> str:
+    return f"bottom:{100 * (value - panel.bottom) / (panel.top - panel.bottom):.2f}%"

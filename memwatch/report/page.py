@@ -1,0 +1,204 @@
+"""The page: what is known, in words, then the charts, then what happened one by one.
+
+    python3 hog.py                                          title: the job, or the machine
+    Mon 16 Nov 2026, 07:23:54 to 07:24:20, 26 s             when
+    most of the job · least available · swap · stalled      tiles
+    A  Swap thrashing: ...                                  findings, what is ruled out, what is not known
+    memory, swap, pressure, GPU on one time axis            charts.py
+    1  07:24:01  WARN  RAM is full in about 2.3 s ...       events
+    programs                                                the biggest
+"""
+
+from collections.abc import Iterable
+from datetime import tzinfo
+
+from memwatch import __version__
+from memwatch.core.findings import Diagnosis, Finding
+from memwatch.core.programs import program_name
+from memwatch.core.units import format_duration, format_size
+from memwatch.record.events import Event
+from memwatch.report.charts import charts
+from memwatch.report.html import Html, clock_time, element, joined, text
+from memwatch.report.marks import ending
+from memwatch.report.panels import absent
+from memwatch.report.programs import Program
+from memwatch.report.story import Story, read_story
+from memwatch.report.style import STYLE
+
+# Nothing but its own style may be used, whatever should ever slip into it.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def report_page(
+    events: Iterable[Event],
+    diagnosis: Diagnosis | None = None,
+    show_commands: bool = False,
+    zone: tzinfo | None = None,
+) -> str:
+    """One page in HTML that needs no network and no script. `zone` is where its times are told; None is here.
+
+    `events` are read once and not held. Without `show_commands` only the names of programs are told.
+    """
+    story = read_story(events, show_commands)
+    lettered = list(zip(_LETTERS, diagnosis.findings if diagnosis else (), strict=False))
+    title = _title(story, show_commands)
+    body = joined(
+        [
+            element("h1", title),
+            element("p", _when(story, zone), class_="soft"),
+            _tiles(story, zone),
+            _diagnosed(diagnosis, lettered, zone),
+            charts(story, lettered, zone),
+            _events(story, zone),
+            _programs(story.programs.biggest(), zone),
+            _footer(story, zone),
+        ]
+    )
+    head = joined(
+        [
+            Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
+            Html(f'<meta http-equiv="Content-Security-Policy" content="{text(_POLICY)}">'),
+            element("title", f"memwatch: {title}"),
+            element("style", Html(STYLE)),
+        ]
+    )
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{element("main", body)}</body></html>\n'
+
+
+def _title(story: Story, show_commands: bool) -> str:
+    command = (story.start or {}).get("command")
+    words = [str(word) for word in command] if isinstance(command, list) else []
+    if not words:
+        return "A run without a name"
+    if not story.is_of_a_job and words[:2] == ["memwatch", "record"]:
+        return "This machine"
+    return " ".join(words) if show_commands else program_name(" ".join(words))
+
+
+def _when(story: Story, zone: tzinfo | None) -> str:
+    if story.begin_x is None or story.end_x is None:
+        return "There are no events in this journal."
+    same_day = clock_time(story.begin_x, zone, True)[:10] == clock_time(story.end_x, zone, True)[:10]
+    begin, end = clock_time(story.begin_x, zone, True), clock_time(story.end_x, zone, not same_day)
+    words = [f"{begin} to {end}", format_duration(story.span_s)]
+    if story.is_of_a_job:
+        words.append("no end was recorded" if story.exit is None else ending(story.exit))
+    return " · ".join(words)
+
+
+def _tiles(story: Story, zone: tzinfo | None) -> Html:
+    tiles = []
+    if story.most_job_bytes is not None:
+        tiles.append(("The job, at most", format_size(story.most_job_bytes), "in RAM and swap"))
+    if story.least_available_bytes is not None and story.total_bytes is not None:
+        when = f"of {format_size(story.total_bytes)}, at {clock_time(story.least_available_t or 0, zone)}"
+        tiles.append(("Least available", format_size(story.least_available_bytes), when))
+    if story.swap_total_bytes:
+        used = story.levels.highest("swap") or 0
+        tiles.append(("Swap, at most", format_size(used), f"of {format_size(story.swap_total_bytes)}"))
+    if (some := story.rates.highest("some")) is not None:
+        tiles.append(("Stalled, at most", f"{100 * some:.0f} %", "of the time, for memory"))
+    if story.gaps:
+        longest = max(story.gaps, key=lambda gap: gap.seconds)
+        tiles.append(("Longest gap", format_duration(longest.seconds), longest.words))
+    tiles.append(("Worst level", story.worst_level, "of calm, watch, warn, act"))
+    cells = [joined([element("dt", name), element("dd", value, element("small", of))]) for name, value, of in tiles]
+    return element("dl", *(element("div", cell) for cell in cells), class_="tiles")
+
+
+def _diagnosed(diagnosis: Diagnosis | None, lettered: list[tuple[str, Finding]], zone: tzinfo | None) -> Html:
+    if diagnosis is None:
+        return Html("")
+    parts = [element("h2", "What was found")]
+    if lettered:
+        parts.append(element("ul", *(_finding(letter, found, zone) for letter, found in lettered), class_="findings"))
+    else:
+        parts.append(element("p", "Nothing that would explain a freeze."))
+    facts = [("Ruled out", diagnosis.ruled_out), ("Not known", diagnosis.not_known)]
+    facts += [("Evidence", tuple(f"{source.name}: {source.found or source.missing}" for source in diagnosis.sources))]
+    rows = [joined([element("dt", name), element("dd", _list(items))]) for name, items in facts if items]
+    return joined([*parts, element("dl", *rows, class_="facts")])
+
+
+def _finding(letter: str, finding: Finding, zone: tzinfo | None) -> Html:
+    rows = [("Why", text(finding.why)), ("Confidence", text(finding.confidence))]
+    if finding.start_t is not None:
+        rows.insert(0, ("When", text(_between(finding, zone))))
+    if finding.evidence:
+        rows.append(("Evidence", _list(finding.evidence)))
+    if finding.advice:
+        rows.append(("Advice", element("ol", *(element("li", item) for item in finding.advice))))
+    told = joined(joined([element("dt", name), element("dd", inside)]) for name, inside in rows)
+    headline = element("h3", element("span", letter, class_="letter"), finding.what)
+    return element("li", headline, element("dl", told), id=f"finding-{letter}")
+
+
+def _between(finding: Finding, zone: tzinfo | None) -> str:
+    assert finding.start_t is not None
+    begin = clock_time(finding.start_t, zone, True)
+    if finding.end_t is None or finding.end_t <= finding.start_t:
+        return begin
+    length = format_duration(finding.end_t - finding.start_t)
+    return f"{begin} to {clock_time(finding.end_t, zone)} ({length})"
+
+
+def _list(items: Iterable[str]) -> Html:
+    return element("ul", *(element("li", item) for item in items))
+
+
+def _events(story: Story, zone: tzinfo | None) -> Html:
+    if not story.marks:
+        return Html("")
+    many_days = story.span_s > 86400
+    rows = [
+        element(
+            "tr",
+            element("td", element("span", str(number), class_=f"badge {mark.css}")),
+            element("td", clock_time(mark.t, zone, many_days), class_="time"),
+            element("td", element("span", mark.kind.upper(), class_="word")),
+            element("td", mark.text),
+            id=f"event-{number}",
+            class_=mark.css,
+        )
+        for number, mark in enumerate(story.marks, 1)
+    ]
+    parts = [element("h2", "What happened"), element("table", element("tbody", *rows))]
+    if story.lost_marks:
+        parts.append(element("p", f"{story.lost_marks} earlier events are not shown.", class_="soft"))
+    return joined(parts)
+
+
+def _programs(programs: list[Program], zone: tzinfo | None) -> Html:
+    if not programs:
+        return Html("")
+    heads = [element("th", "Program"), element("th", "Process", class_="number"), element("th", "")]
+    heads += [element("th", head, class_="number") for head in ("At first", "At most", "When")]
+    rows = [
+        element(
+            "tr",
+            element("td", program.name),
+            element("td", str(program.pid), class_="number"),
+            element("td", "job" if program.is_jobs else "", class_="soft"),
+            element("td", format_size(program.first_bytes), class_="number"),
+            element("td", format_size(program.peak_bytes), class_="number"),
+            element("td", clock_time(program.peak_t, zone), class_="number"),
+        )
+        for program in programs
+    ]
+    table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
+    return joined([element("h2", "The biggest programs, in RAM and swap"), table])
+
+
+def _footer(story: Story, zone: tzinfo | None) -> Html:
+    from datetime import datetime
+
+    where = datetime.fromtimestamp(min(max(story.begin_x or 0.0, 0.0), 4e9), zone).astimezone(zone).strftime("UTC%z")
+    sentences = [f"{story.samples} samples; times are {where[:6]}:{where[6:8]}."]
+    if story.set_back_s:
+        sentences.append(
+            f"The clock was set back by {format_duration(story.set_back_s)} on the way; the charts go on as if it had not."
+        )
+    sentences += absent(story)
+    sentences.append("Where many samples share a column, it shows all they span, from the lowest to the highest.")
+    return element("footer", element("p", " ".join(sentences)), element("p", f"memwatch {__version__}"))

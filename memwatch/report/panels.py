@@ -1,0 +1,181 @@
+"""Panels: the charts of a story, each with its scale, its lines and what they are called.
+
+Sizes are drawn against what the machine has, never against their own peak: 3 of 64 GiB is little, and looks it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memwatch.core.sample import Gpu, Limit
+from memwatch.core.units import MIB, format_size
+from memwatch.report.axes import Tick, nice_step, short_size, size_ticks
+from memwatch.report.columns import Columns
+from memwatch.report.story import Story
+
+SMALLEST_RATE_BYTES_S = MIB  # less than that is a flat line
+PRESSURE_TOPS = (0.25, 0.5, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`colour` names a colour of the page; values are drawn times `factor`: -1 for what goes downwards."""
+
+    columns: Columns
+    name: str
+    label: str
+    colour: str
+    is_area: bool = False
+    is_dashed: bool = False
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A level across the whole chart."""
+
+    value: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    name: str
+    title: str
+    of: str
+    top: float
+    ticks: list[Tick]
+    lines: list[Line]
+    bottom: float = 0.0
+    rules: tuple[Rule, ...] = ()
+    is_low: bool = False  # in height
+
+
+def panels_of(story: Story) -> list[Panel]:
+    return [
+        panel
+        for panel in (_memory(story), _limit(story), _swap(story), _swapping(story), _pressure(story), *_gpus(story))
+        if panel is not None
+    ]
+
+
+def absent(story: Story) -> list[str]:
+    """What there is no chart of, and why."""
+    remarks = []
+    if story.samples and story.total_bytes is None:
+        remarks.append("Memory: this machine does not tell how much is available.")
+    if story.swap_total_bytes == 0:
+        remarks.append("Swap: this machine had none.")
+    if story.samples and not story.rates.knows("some"):
+        remarks.append("Pressure: not known; the kernel does not tell (PSI), or there are too few samples.")
+    if story.knows_gpus and not story.gpus:
+        remarks.append("GPU: this machine has none.")
+    elif story.samples and not story.knows_gpus:
+        remarks.append("GPU: not known.")
+    return remarks
+
+
+def _memory(story: Story) -> Panel | None:
+    if story.total_bytes is None:
+        return None
+    lines = [_sized(story, "used", "machine", "machine", is_area=True)]
+    if story.is_of_a_job:
+        lines.append(_sized(story, "job", "job", "job", is_area=True))
+    size = short_size(story.total_bytes)
+    rules = tuple(_reserve(story, story.total_bytes))
+    return Panel(
+        "memory", "Memory", f"in use, of {size}", story.total_bytes, size_ticks(story.total_bytes), lines, rules=rules
+    )
+
+
+def _reserve(story: Story, total_bytes: int) -> Iterator[Rule]:
+    limits = (story.start or {}).get("limits")
+    reserve = limits.get("reserve_bytes") if isinstance(limits, dict) else None
+    if isinstance(reserve, int) and 0 < reserve < total_bytes:
+        yield Rule(total_bytes - reserve, f"reserve of {short_size(reserve)} begins")
+
+
+def _limit(story: Story) -> Panel | None:
+    limit: Limit | None = story.limit
+    if limit is None:
+        return None
+    lines = [_sized(story, "limit", "in use, without page cache", "job", is_area=True)]
+    ticks = size_ticks(limit.limit_bytes, most=3)
+    return Panel("limit", "Memory limit", f"of {limit.path}", limit.limit_bytes, ticks, lines, is_low=True)
+
+
+def _swap(story: Story) -> Panel | None:
+    top = story.swap_total_bytes
+    if not top:
+        return None
+    lines = [_sized(story, "swap", "machine", "swap", is_area=True)]
+    if story.levels.highest("job_swap"):
+        lines.append(_sized(story, "job_swap", "job", "job"))
+    return Panel("swap", "Swap", f"in use, of {short_size(top)}", top, size_ticks(top, most=2), lines, is_low=True)
+
+
+def _swapping(story: Story) -> Panel | None:
+    """In upwards, out downwards: both at once is what thrashing looks like."""
+    highest = max((story.rates.highest(name) or 0.0 for name in ("in", "out")), default=0.0)
+    if not story.swap_total_bytes or not story.rates.knows("in"):
+        return None
+    step = nice_step(max(highest, SMALLEST_RATE_BYTES_S) / MIB) * MIB
+    label = f"{short_size(step)}/s"
+    ticks = [Tick(step, label), Tick(0, "0"), Tick(-step, label)]
+    lines = [
+        Line(story.rates, "in", _peak("in", story.rates.highest("in"), "/s"), "swap-in", is_area=True),
+        Line(story.rates, "out", _peak("out", story.rates.highest("out"), "/s"), "swap-out", is_area=True, factor=-1),
+    ]
+    return Panel("swapping", "Swapping", "in above, out below", step, ticks, lines, bottom=-step, is_low=True)
+
+
+def _pressure(story: Story) -> Panel | None:
+    highest = max((story.rates.highest(name) or 0.0 for name in ("some", "full", "io")), default=0.0)
+    if not story.rates.knows("some"):
+        return None
+    top = next(top for top in PRESSURE_TOPS if highest <= top)
+    ticks = [Tick(top * part, f"{100 * top * part:g} %") for part in (0, 0.5, 1)]
+    lines = [
+        Line(story.rates, "io", _share("waiting for the disk", story, "io"), "disk", is_dashed=True),
+        Line(story.rates, "some", _share("some programs waiting for memory", story, "some"), "some", is_area=True),
+        Line(story.rates, "full", _share("all of them", story, "full"), "full", is_area=True),
+    ]
+    known = [line for line in lines if story.rates.knows(line.name)]
+    return Panel("pressure", "Pressure", "share of the time stalled", top, ticks, known, is_low=True)
+
+
+def _gpus(story: Story) -> Iterator[Panel]:
+    ticks = [Tick(0, "0"), Tick(0.5, "50 %"), Tick(1, "100 %")]
+    for index, gpu in sorted(story.gpus.items()):
+        lines = [_gpu_use(story, index)]
+        if gpu.memory_total_bytes and story.levels.knows(f"gpu{index}_memory"):
+            lines.append(_gpu_memory(story, gpu, gpu.memory_total_bytes))
+        known = [line for line in lines if line.columns.knows(line.name)]
+        if known:
+            yield Panel(f"gpu{index}", f"GPU {index}", gpu.name, 1.0, ticks, known, is_low=True)
+
+
+def _gpu_use(story: Story, index: int) -> Line:
+    name = f"gpu{index}_use"
+    highest = story.levels.highest(name)
+    label = "busy" if highest is None else f"busy, at most {100 * highest:.0f} %"
+    return Line(story.levels, name, label, "gpu", is_area=True)
+
+
+def _gpu_memory(story: Story, gpu: Gpu, total_bytes: int) -> Line:
+    name = f"gpu{gpu.index}_memory"
+    highest = story.levels.highest(name) or 0
+    label = f"memory, at most {short_size(highest)} of {short_size(total_bytes)}"
+    return Line(story.levels, name, label, "gpu-memory", is_dashed=True, factor=1 / total_bytes)
+
+
+def _sized(story: Story, name: str, label: str, colour: str, is_area: bool = False) -> Line:
+    return Line(story.levels, name, _peak(label, story.levels.highest(name)), colour, is_area)
+
+
+def _peak(label: str, highest: float | None, per: str = "") -> str:
+    return label if highest is None else f"{label}, at most {format_size(highest)}{per}"
+
+
+def _share(label: str, story: Story, name: str) -> str:
+    highest = story.rates.highest(name)
+    return label if highest is None else f"{label}, at most {100 * highest:.0f} %"

@@ -1,0 +1,253 @@
+"""Story: what the events of a run or a record tell, taken in once, in bounded space.
+
+The axis is `x`: Unix time, but never going back. A clock that was set back would fold the chart over itself; so from
+there on `x` runs ahead of what the clock says, and the page says so.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from memwatch.core.sample import Gpu, Limit, Sample
+from memwatch.record.codec import sample_from_json
+from memwatch.record.events import Event
+from memwatch.report import marks
+from memwatch.report.columns import Columns
+from memwatch.report.marks import Mark
+from memwatch.report.programs import Programs
+
+RATE_S = 1.0  # rates are read over at least that: PSI moves in steps, and samples come up to ten times a second
+# A line is broken where samples are missing: this many times what was usual until then, and at least so many seconds.
+GAP_INTERVALS = 4.0
+SHORTEST_GAP_S = 3.0
+MOST_MARKS = 200
+MOST_GAPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    begin_x: float
+    end_x: float
+    words: str
+
+    @property
+    def seconds(self) -> float:
+        return self.end_x - self.begin_x
+
+
+@dataclass(slots=True)
+class Story:
+    """Levels: used, job, swap, job_swap, limit, level, gpu0_use, gpu0_memory. Rates: some, full, io, in, out."""
+
+    programs: Programs
+    levels: Columns = field(default_factory=Columns)
+    rates: Columns = field(default_factory=Columns)
+    start: Event | None = None
+    exit: Event | None = None
+    begin_x: float | None = None
+    end_x: float | None = None
+    samples: int = 0
+    total_bytes: int | None = None
+    swap_total_bytes: int | None = None
+    least_available_bytes: int | None = None
+    least_available_t: float | None = None
+    most_job_bytes: int | None = None
+    limit: Limit | None = None  # the tightest that is below the machine's RAM
+    gpus: dict[int, Gpu] = field(default_factory=dict)
+    knows_gpus: bool = False
+    marks: list[Mark] = field(default_factory=list)
+    lost_marks: int = 0
+    gaps: list[Gap] = field(default_factory=list)
+    worst_level: str = "calm"
+    set_back_s: float = 0.0
+
+    @property
+    def is_of_a_job(self) -> bool:
+        return self.most_job_bytes is not None
+
+    @property
+    def span_s(self) -> float:
+        return (self.end_x or 0.0) - (self.begin_x or 0.0)
+
+
+def read_story(events: Iterable[Event], show_commands: bool = False) -> Story:
+    reader = _Reader(Story(Programs(show_commands)))
+    for event in events:
+        reader.take(event)
+    return reader.story
+
+
+class _Reader:
+    def __init__(self, story: Story) -> None:
+        self.story = story
+        self._last: Sample | None = None
+        self._anchor: Sample | None = None
+        self._anchor_x = 0.0
+        self._usual_s: float | None = None
+        self._level = "calm"
+        self._shift_s = 0.0
+        self._has_ended = False
+
+    def take(self, event: Event) -> None:
+        kind, t = event["event"], float(str(event["t"]))
+        if kind == "sample":
+            try:
+                self._sample(sample_from_json(event), every=event.get("every"))
+            except ValueError:
+                return  # From a memwatch that knows another kind of sample.
+        elif kind == "start":
+            self._start(event, self._x(t))
+        elif kind == "verdict":
+            self._mark(marks.verdict_mark(self._x(t), event, self._level))
+            self._level = str(event.get("level"))
+            self.story.worst_level = max(self.story.worst_level, self._level, key=marks.rank)
+        elif kind == "action":
+            self._mark(marks.action_mark(self._x(t), event))
+        elif kind == "gap":
+            self._mark(marks.lost_mark(self._x(t), event))
+        elif kind == "exit":
+            self.story.exit = event
+            self._has_ended = True
+            self._mark(marks.exit_mark(self._x(t), event))
+
+    def _start(self, event: Event, x: float) -> None:
+        story = self.story
+        if story.start is None:
+            story.start = event
+        elif not event.get("continued"):
+            again = "the machine was started again" if _boot(event) != _boot(story.start) else "the recorder was"
+            self._mark(Mark(x, float(str(event["t"])), "start", f"recording begins again: {again}"))
+            story.start = event
+        story.exit = None
+
+    def _sample(self, sample: Sample, every: object) -> None:
+        story, last = self.story, self._last
+        if last is not None and sample.t < last.t:
+            self._clock_was_set_back(last, sample)
+        x = self._x(sample.t)
+        if last is not None:
+            self._look_for_gap(last, sample, x, every if isinstance(every, int) else 1)
+        story.samples += 1
+        story.levels.add(x, self._levels(sample))
+        self._rates(sample, x)
+        story.programs.see(sample)
+        self._last, self._has_ended = sample, False
+
+    def _x(self, t: float) -> float:
+        story = self.story
+        x = max(t + self._shift_s, story.end_x if story.end_x is not None else t)
+        story.begin_x = x if story.begin_x is None else story.begin_x
+        story.end_x = x
+        return x
+
+    def _clock_was_set_back(self, last: Sample, sample: Sample) -> None:
+        passed_s = max(sample.clock_s - last.clock_s, 0.0)  # After a restart of the machine nobody knows.
+        back_s = last.t + passed_s - sample.t
+        self._shift_s += back_s
+        self.story.set_back_s += back_s
+
+    def _look_for_gap(self, last: Sample, sample: Sample, x: float, every: int) -> None:
+        last_x = last.t + self._shift_s
+        passed_s, clock_s = x - last_x, sample.clock_s - last.clock_s
+        usual_s = max(self._usual_s or 0.0, 1.0) * every
+        rebooted = clock_s < 0
+        if passed_s <= max(GAP_INTERVALS * usual_s, SHORTEST_GAP_S) and not rebooted:
+            interval_s = passed_s / every
+            self._usual_s = interval_s if self._usual_s is None else 0.9 * self._usual_s + 0.1 * interval_s
+            return
+        if self._has_ended:
+            words = "not recording"
+        elif rebooted:
+            words = "no samples: the machine was started again"
+        elif clock_s < passed_s / 2:
+            words = "asleep, or the clock was set"
+        else:
+            words = "no samples"
+        self.story.levels.break_all()
+        self.story.gaps.append(Gap(last_x, x, words))
+        if len(self.story.gaps) > MOST_GAPS:
+            self.story.gaps.remove(min(self.story.gaps, key=lambda gap: gap.seconds))
+        if rebooted or self._has_ended:
+            self._anchor = None
+            self.story.rates.break_all()
+
+    def _levels(self, sample: Sample) -> dict[str, float | None]:
+        story, memory = self.story, sample.memory
+        values: dict[str, float | None] = {"level": float(marks.rank(self._level))}
+        if memory is not None:
+            story.total_bytes = memory.total_bytes
+            story.swap_total_bytes = max(memory.swap_total_bytes, story.swap_total_bytes or 0)
+            if story.least_available_bytes is None or memory.available_bytes < story.least_available_bytes:
+                story.least_available_bytes, story.least_available_t = memory.available_bytes, sample.t
+            values["swap"] = memory.swap_total_bytes - memory.swap_free_bytes
+        values["used"] = None if memory is None else memory.total_bytes - memory.available_bytes
+        if sample.job:
+            story.most_job_bytes = max(sample.job_bytes, story.most_job_bytes or 0)
+            values["job_swap"] = sum(process.swap_bytes for process in sample.job)
+        values["job"] = sum(process.rss_bytes for process in sample.job) if sample.job else None
+        values["limit"] = self._limit(sample)
+        return values | self._gpus(sample.gpus)
+
+    def _limit(self, sample: Sample) -> float | None:
+        story = self.story
+        for limit in sample.limits:
+            below_ram = story.total_bytes is None or limit.limit_bytes < story.total_bytes
+            if below_ram and (story.limit is None or limit.limit_bytes < story.limit.limit_bytes):
+                story.limit = limit
+        of = story.limit
+        return next((limit.used_bytes for limit in sample.limits if of is not None and limit.path == of.path), None)
+
+    def _gpus(self, gpus: tuple[Gpu, ...] | None) -> dict[str, float | None]:
+        if gpus is None:
+            return {f"gpu{index}_{what}": None for index in self.story.gpus for what in ("use", "memory")}
+        self.story.knows_gpus = True
+        values: dict[str, float | None] = {}
+        for gpu in gpus:
+            self.story.gpus[gpu.index] = gpu
+            values[f"gpu{gpu.index}_use"] = gpu.used_fraction
+            values[f"gpu{gpu.index}_memory"] = gpu.memory_used_bytes
+        return values
+
+    def _rates(self, sample: Sample, x: float) -> None:
+        """What was counted between two samples holds for all the time between them, also where nobody looked."""
+        anchor = self._anchor
+        if anchor is not None:
+            span_s = sample.clock_s - anchor.clock_s
+            if 0 <= span_s < RATE_S:
+                return
+            values = _between(anchor, sample, span_s) if span_s > 0 else {}
+            self.story.rates.add_span(self._anchor_x, x, values)
+        self._anchor, self._anchor_x = sample, x
+
+    def _mark(self, mark: Mark | None) -> None:
+        if mark is None:
+            return
+        self.story.marks.append(mark)
+        if len(self.story.marks) > MOST_MARKS:
+            del self.story.marks[0]
+            self.story.lost_marks += 1
+
+
+def _between(earlier: Sample, later: Sample, span_s: float) -> dict[str, float | None]:
+    values: dict[str, float | None] = dict.fromkeys(("some", "full", "io", "in", "out"))
+    if earlier.pressure is not None and later.pressure is not None:
+        before, after = earlier.pressure, later.pressure
+        values["some"] = _share(before.memory_some_us, after.memory_some_us, span_s)
+        values["full"] = _share(before.memory_full_us, after.memory_full_us, span_s)
+        values["io"] = _share(before.io_some_us, after.io_some_us, span_s)
+    if earlier.paging is not None and later.paging is not None:
+        per_s = os.sysconf("SC_PAGE_SIZE") / span_s
+        values["in"] = max(later.paging.swapped_in_pages - earlier.paging.swapped_in_pages, 0) * per_s
+        values["out"] = max(later.paging.swapped_out_pages - earlier.paging.swapped_out_pages, 0) * per_s
+    return values
+
+
+def _share(before_us: int | None, after_us: int | None, span_s: float) -> float | None:
+    if before_us is None or after_us is None:
+        return None
+    return min(max((after_us - before_us) / 1e6 / span_s, 0.0), 1.0)
+
+
+def _boot(start: Event) -> object:
+    guard = start.get("guard")
+    return guard.get("boot_id") if isinstance(guard, dict) else None

@@ -1,0 +1,99 @@
+"""A run such as the one memwatch was made for, as its journal would have it: for the tests of the page."""
+
+import math
+from collections.abc import Iterator
+
+from memwatch.core.findings import Cause, Confidence, Diagnosis, Finding, Source
+from memwatch.core.sample import Gpu, Memory, Paging, Pressure, Process, Sample
+from memwatch.core.units import GIB, MIB
+from memwatch.record.alive import GuardId
+from memwatch.record.events import Event, action_event, exit_event, sample_event, start_event, verdict_event
+
+BEGIN_T = 1_763_302_800.0  # 2025-11-16 14:20:00 UTC
+TOTAL = int(62.6 * GIB)
+SWAP = 16 * GIB
+STALL = (440.0, 602.0)  # when the recorder itself did not get to run
+END_S = 712.0
+COMMAND = ["/usr/bin/python3", "/home/me/prepare.py", "--hub-token", "hf_SECRET"]
+
+
+def freeze() -> Iterator[Event]:
+    """A list that outgrows 62.6 GiB, then swap; 162 s in which nobody could look; an end by the kernel's own hand."""
+    yield start_event(BEGIN_T, "a-run", GuardId(4000, 1), COMMAND, {"reserve_bytes": 4 * GIB}, {})
+    said = set()
+    second = 0.0
+    while second <= END_S:
+        if not STALL[0] < second < STALL[1]:
+            yield sample_event(_sample(second))
+            yield from _said(second, said)
+        second += 2.0 if second < 380 else 0.5
+    yield exit_event(BEGIN_T + END_S, None, 9, None)
+
+
+def diagnosis() -> Diagnosis:
+    thrashing = Finding(
+        Cause.SWAP_THRASHING,
+        "Swap thrashing: python3 prepare.py (41031) grew from 0.3 to 61 GiB in 6 min.",
+        "Available memory was under 1 GiB at 14:26:58 and swap was full at 14:29:41; programs waited for memory 71 % "
+        "of the time.",
+        Confidence.HIGH,
+        ("memwatch's journal, 14:20 to 14:31", "kernel log: oom-kill of 41031 at 14:31:52"),
+        ("memwatch run tokenize train_fineweb.txt", "or: memwatch run -- python prepare.py"),
+        BEGIN_T + 418,
+        BEGIN_T + 690,
+    )
+    killed = Finding(
+        Cause.OOM_KILL,
+        "The kernel killed python3 prepare.py (41031), which held 76 GiB in RAM and swap.",
+        "Nothing was left, in RAM or in swap.",
+        Confidence.HIGH,
+        ("kernel log: Out of memory: Killed process 41031",),
+        (),
+        BEGIN_T + END_S,
+        BEGIN_T + END_S,
+    )
+    return Diagnosis(
+        (thrashing, killed),
+        ("GPU (0 %, 1.1 of 12.0 GiB): it waited for data", "disk full (212 GiB free)"),
+        ("which line allocated; memray run prepare.py would tell",),
+        (Source("memwatch's journal", found="of this run"), Source("kernel log", missing="you may not read it")),
+    )
+
+
+def _sample(second: float) -> Sample:
+    grown = min(second / 400, 1.0) * 61 * GIB
+    swapped = 0.0 if second < 400 else min((second - 400) / 180, 1.0) * 15.6 * GIB
+    used = min(4.2 * GIB + grown + 0.3 * GIB * math.sin(second / 7), TOTAL - 0.4 * GIB)
+    stalled = 0.0 if second < 380 else min((second - 380) * 0.4, (second - 380) * 0.75)
+    rss = int(grown - swapped * 0.9)
+    browser = Process(2210, 77, 1, "S", int(6.1 * GIB - swapped / 8), int(swapped / 8), 90.0, None, None, "/usr/lib/firefox")
+    paged = max(second - 402, 0.0)
+    return Sample(
+        t=BEGIN_T + second,
+        clock_s=5000 + second,
+        memory=Memory(TOTAL, int(TOTAL - used), SWAP, int(SWAP - swapped), 0),
+        pressure=Pressure(int(stalled * 1e6), int(stalled * 0.6e6), int(stalled * 1.1e6), int(stalled * 0.7e6)),
+        paging=Paging(int(paged * 38 * 256), int((paged * 61 + 40 * math.sin(second / 5)) * 256) if paged else 0, int(paged * 900), 0),
+        job=(Process(41031, 99, 4000, "R", rss, int(swapped * 0.8), second, 1, 1, " ".join(COMMAND)),),
+        gpus=(Gpu(0, "NVIDIA GeForce RTX 4070 Ti", 0.0, int(1100 * MIB), 12 * GIB, 41.0),),
+        others=(browser,) if second % 10 == 0 else None,
+    )
+
+
+def _said(second: float, said: set[str]) -> Iterator[Event]:
+    def once(at: float, name: str) -> bool:
+        due = second >= at and name not in said
+        said.add(name) if due else None
+        return due
+
+    t = BEGIN_T + second
+    if once(330, "watch"):
+        yield verdict_event(t, "watch", "RAM is full in about 58 s at this rate", 58.0)
+    if once(372, "warn"):
+        yield verdict_event(t, "warn", "RAM is full in about 12 s at this rate (the job grows 156.0 MiB/s)", 12.0)
+        yield action_event(t, "warn", [], "guard", "done", reason="RAM is full soon")
+    if once(384, "act"):
+        yield verdict_event(t, "act", "RAM is full in about 2.0 s at this rate", 2.0)
+        yield action_event(t, "pause", [41031], "guard", "done", reason="RAM is full in about 2.0 s", next="stop")
+    if once(389, "resume"):
+        yield action_event(t, "resume", [41031], "user", "done", reason="asked for")
