@@ -1,4 +1,4 @@
-"""The recorder's own process: `python -m memwatch.recorder SETTINGS`, which `memwatch record` becomes (cli/record.py)."""
+"""The recorder's own process: `python -m memwatch.recorder SETTINGS`, which `memwatch record` turns into."""
 
 import json
 import os

@@ -47,7 +47,8 @@ def short_size(size_bytes: float) -> str:
 def time_ticks(begin_x: float, end_x: float, zone: tzinfo | None, most: int = MOST_TIME_TICKS) -> list[Tick]:
     """At round times of the wall clock where the reader is; the first of a day has its date."""
     span_s = end_x - begin_x
-    step_s = next((step for step in _STEPS_S if span_s / step <= most), None) or 86400.0 * math.ceil(span_s / 86400 / most)
+    whole_days_s = 86400.0 * math.ceil(span_s / 86400 / most)
+    step_s = next((step for step in _STEPS_S if span_s / step <= most), whole_days_s)
     try:
         begin, end = datetime.fromtimestamp(begin_x, zone), datetime.fromtimestamp(end_x, zone)
     except (OverflowError, ValueError, OSError):

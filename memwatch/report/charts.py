@@ -35,32 +35,34 @@ def charts(story: Story, lettered: Sequence[tuple[str, Finding]], zone: tzinfo |
     return joined([element("h2", "Timeline"), element("div", *inside, class_="charts")])
 
 
-def _chart(
-    panel: Panel, axis: Axis, times: Sequence[float], story: Story, spans: Sequence[tuple[str, Span]]
-) -> Html:
+def _chart(panel: Panel, axis: Axis, times: Sequence[float], story: Story, spans: Sequence[tuple[str, Span]]) -> Html:
     keys = [
         element("li", element("i", class_=f"{line.colour}{' dashed' if line.is_dashed else ''}"), line.label)
         for line in panel.lines
     ]
-    header = element("header", element("h3", panel.title, element("small", panel.of)), element("ul", *keys, class_="keys"))
+    header = element(
+        "header", element("h3", panel.title, element("small", panel.of)), element("ul", *keys, class_="keys")
+    )
     svg = Html(drawing(panel, axis, times, story.marks, [span for _, span in spans]))
     ticks = [element("span", tick.label, class_="tick", style=_bottom(panel, tick.value)) for tick in panel.ticks]
-    rules = [
-        element("span", rule.label, class_="rule-label", style=_bottom(panel, rule.value)) for rule in panel.rules
-    ]
-    gaps = [_gap(gap, axis, with_words=not panel.is_low) for gap in story.gaps]
-    plot = element("div", *gaps, svg, *ticks, *rules, class_="plot low" if panel.is_low else "plot")
+    rules = [element("span", rule.label, class_="rule-label", style=_bottom(panel, rule.value)) for rule in panel.rules]
+    gaps = [_gap(gap, axis) for gap in story.gaps]
+    words = [] if panel.is_low else [_gap_words(gap, axis) for gap in story.gaps]
+    plot = element("div", *gaps, svg, *ticks, *rules, *words, class_="plot low" if panel.is_low else "plot")
     return element("section", header, plot, class_="chart", id=panel.name)
 
 
-def _gap(gap: Gap, axis: Axis, with_words: bool) -> Html:
+def _gap(gap: Gap, axis: Axis) -> Html:
     left, right = axis.share(gap.begin_x), axis.share(gap.end_x)
-    area = element("div", class_="gap", style=f"left:{100 * left:.2f}%;width:{100 * (right - left):.2f}%")
-    if not with_words or right - left < LABELLED_SHARE:
-        return area
+    return element("div", class_="gap", style=f"left:{100 * left:.2f}%;width:{100 * (right - left):.2f}%")
+
+
+def _gap_words(gap: Gap, axis: Axis) -> Html:
+    left, right = axis.share(gap.begin_x), axis.share(gap.end_x)
+    if right - left < LABELLED_SHARE:
+        return Html("")
     words = f"{gap.words}, {format_duration(gap.seconds)}"
-    label = element("span", words, class_="gap-label", style=f"left:{50 * (left + right):.2f}%")
-    return joined([area, label])
+    return element("span", words, class_="gap-label", style=f"left:{50 * (left + right):.2f}%")
 
 
 def _badges(marks: Sequence[Mark], axis: Axis) -> Html:

@@ -1,12 +1,12 @@
 """The page: what is known, in words, then the charts, then what happened one by one.
 
-    python3 hog.py                                          title: the job, or the machine
-    Mon 16 Nov 2026, 07:23:54 to 07:24:20, 26 s             when
-    most of the job · least available · swap · stalled      tiles
-    A  Swap thrashing: ...                                  findings, what is ruled out, what is not known
-    memory, swap, pressure, GPU on one time axis            charts.py
-    1  07:24:01  WARN  RAM is full in about 2.3 s ...       events
-    programs                                                the biggest
+python3 hog.py                                          title: the job, or the machine
+Mon 16 Nov 2026, 07:23:54 to 07:24:20, 26 s             when
+most of the job · least available · swap · stalled      tiles
+A  Swap thrashing: ...                                  findings, what is ruled out, what is not known
+memory, swap, pressure, GPU on one time axis            charts.py
+1  07:24:01  WARN  RAM is full in about 2.3 s ...       events
+programs                                                the biggest
 """
 
 from collections.abc import Iterable
@@ -98,11 +98,11 @@ def _tiles(story: Story, zone: tzinfo | None) -> Html:
         used = story.levels.highest("swap") or 0
         tiles.append(("Swap, at most", format_size(used), f"of {format_size(story.swap_total_bytes)}"))
     if (some := story.rates.highest("some")) is not None:
-        tiles.append(("Stalled, at most", f"{100 * some:.0f} %", "of the time, for memory"))
+        tiles.append(("Waited for memory", f"{100 * some:.0f} %", "of the time, at most"))
     if story.gaps:
         longest = max(story.gaps, key=lambda gap: gap.seconds)
         tiles.append(("Longest gap", format_duration(longest.seconds), longest.words))
-    tiles.append(("Worst level", story.worst_level, "of calm, watch, warn, act"))
+    tiles.append(("Worst level", story.worst_level, "from calm to act"))
     cells = [joined([element("dt", name), element("dd", value, element("small", of))]) for name, value, of in tiles]
     return element("dl", *(element("div", cell) for cell in cells), class_="tiles")
 
@@ -196,9 +196,8 @@ def _footer(story: Story, zone: tzinfo | None) -> Html:
     where = datetime.fromtimestamp(min(max(story.begin_x or 0.0, 0.0), 4e9), zone).astimezone(zone).strftime("UTC%z")
     sentences = [f"{story.samples} samples; times are {where[:6]}:{where[6:8]}."]
     if story.set_back_s:
-        sentences.append(
-            f"The clock was set back by {format_duration(story.set_back_s)} on the way; the charts go on as if it had not."
-        )
+        back = format_duration(story.set_back_s)
+        sentences.append(f"The clock was set back by {back} on the way; the charts go on as if it had not.")
     sentences += absent(story)
     sentences.append("Where many samples share a column, it shows all they span, from the lowest to the highest.")
     return element("footer", element("p", " ".join(sentences)), element("p", f"memwatch {__version__}"))

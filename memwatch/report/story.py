@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from memwatch.core.change import change_between
 from memwatch.core.sample import Gpu, Limit, Sample
 from memwatch.record.codec import sample_from_json
 from memwatch.record.events import Event
@@ -215,8 +216,7 @@ class _Reader:
             span_s = sample.clock_s - anchor.clock_s
             if 0 <= span_s < RATE_S:
                 return
-            values = _between(anchor, sample, span_s) if span_s > 0 else {}
-            self.story.rates.add_span(self._anchor_x, x, values)
+            self.story.rates.add_span(self._anchor_x, x, _between(anchor, sample))
         self._anchor, self._anchor_x = sample, x
 
     def _mark(self, mark: Mark | None) -> None:
@@ -228,24 +228,15 @@ class _Reader:
             self.story.lost_marks += 1
 
 
-def _between(earlier: Sample, later: Sample, span_s: float) -> dict[str, float | None]:
-    values: dict[str, float | None] = dict.fromkeys(("some", "full", "io", "in", "out"))
-    if earlier.pressure is not None and later.pressure is not None:
-        before, after = earlier.pressure, later.pressure
-        values["some"] = _share(before.memory_some_us, after.memory_some_us, span_s)
-        values["full"] = _share(before.memory_full_us, after.memory_full_us, span_s)
-        values["io"] = _share(before.io_some_us, after.io_some_us, span_s)
-    if earlier.paging is not None and later.paging is not None:
-        per_s = os.sysconf("SC_PAGE_SIZE") / span_s
-        values["in"] = max(later.paging.swapped_in_pages - earlier.paging.swapped_in_pages, 0) * per_s
-        values["out"] = max(later.paging.swapped_out_pages - earlier.paging.swapped_out_pages, 0) * per_s
-    return values
-
-
-def _share(before_us: int | None, after_us: int | None, span_s: float) -> float | None:
-    if before_us is None or after_us is None:
-        return None
-    return min(max((after_us - before_us) / 1e6 / span_s, 0.0), 1.0)
+def _between(earlier: Sample, later: Sample) -> dict[str, float | None]:
+    change = change_between(earlier, later, os.sysconf("SC_PAGE_SIZE"))
+    return {
+        "some": change.stall_some_fraction,
+        "full": change.stall_full_fraction,
+        "io": change.io_stall_some_fraction,
+        "in": change.swap_in_bytes_s,
+        "out": change.swap_out_bytes_s,
+    }
 
 
 def _boot(start: Event) -> object:

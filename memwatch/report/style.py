@@ -32,7 +32,7 @@ h3 { font-size: .9rem; font-weight: 650; margin: 0; }
 h3 small { font-size: inherit; font-weight: 400; color: var(--soft); margin-left: .25rem; }
 p { margin: .3rem 0; } ul, ol, dl { margin: 0; padding: 0; list-style: none; }
 .soft { color: var(--soft); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.8rem, 1fr)); gap: .1rem 1.2rem;
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.4rem, 1fr)); gap: .1rem 1.2rem;
   margin: 1.4rem 0 0; border-top: 1px solid var(--hair); padding-top: .9rem; }
 .tiles dt { color: var(--soft); font-size: .82rem; }
 .tiles dd { margin: 0 0 .7rem; font-size: 1.22rem; font-weight: 600; letter-spacing: -.01em; line-height: 1.3; }
@@ -74,8 +74,9 @@ p { margin: .3rem 0; } ul, ol, dl { margin: 0; padding: 0; list-style: none; }
 .plot > .tick { right: calc(100% + .55rem); transform: translateY(50%); }
 .plot > .rule-label { position: absolute; left: .3rem; font-size: .78rem; line-height: 1; color: var(--act);
   background: color-mix(in srgb, var(--paper) 82%, transparent); padding: .1rem .2rem; }
-.plot > .gap-label { position: absolute; top: .35rem; transform: translateX(-50%); font-size: .76rem; line-height: 1.15;
-  color: var(--soft); text-align: center; background: color-mix(in srgb, var(--paper) 82%, transparent); padding: .1rem .2rem; }
+.plot > .gap-label { position: absolute; top: 45%; transform: translateX(-50%); font-size: .76rem; line-height: 1.15;
+  color: var(--soft); text-align: center; padding: .1rem .2rem;
+  background: color-mix(in srgb, var(--paper) 82%, transparent); }
 .xaxis { height: 1.5rem; }
 .xaxis .tick { top: .45rem; transform: translateX(-50%); }
 
@@ -95,7 +96,8 @@ rect.level.watch { fill: var(--watch); } rect.level.warn { fill: var(--warn); } 
 .area { fill: var(--c); opacity: .17; }
 .machine { --c: var(--machine); } .job { --c: var(--job); } .swap { --c: var(--swap); }
 .swap-in { --c: var(--swap-in); } .swap-out { --c: var(--swap-out); } .disk { --c: var(--disk); }
-.some { --c: var(--some); } .full { --c: var(--full); } .gpu { --c: var(--gpu); } .gpu-memory { --c: var(--gpu-memory); }
+.some { --c: var(--some); } .full { --c: var(--full); }
+.gpu { --c: var(--gpu); } .gpu-memory { --c: var(--gpu-memory); }
 .keys i { border-top-color: var(--c); }
 
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
@@ -105,11 +107,12 @@ td.number, th.number { text-align: right; white-space: nowrap; } td.time { white
 td .badge { position: static; display: inline-block; transform: none; }
 td .word { font-weight: 600; white-space: nowrap; } tr:target { background: var(--faint); }
 .warn .word { color: var(--warn); } .act .word, .stop .word, .kill .word { color: var(--act); }
-footer { margin-top: 3rem; padding-top: .9rem; border-top: 1px solid var(--hair); font-size: .84rem; color: var(--soft); }
+footer { margin-top: 3rem; padding-top: .9rem; border-top: 1px solid var(--hair);
+  font-size: .84rem; color: var(--soft); }
 
 @media (max-width: 40rem) {
   main { padding: 1.3rem .9rem 2rem; } h1 { font-size: 1.35rem; }
-  .charts { --gutter: 3.5rem; } .plot { height: 10rem; } .plot.low { height: 5.2rem; }
+  .charts { --gutter: 4.1rem; } .plot { height: 10rem; } .plot.low { height: 5.2rem; }
   .xaxis .tick:nth-child(even) { display: none; } .plot > .tick { right: calc(100% + .35rem); font-size: .72rem; }
   .tiles { grid-template-columns: 1fr 1fr; } .facts, .findings dl { grid-template-columns: 1fr; gap: .1rem; }
   .facts dd, .findings dd { margin-bottom: .4rem; } .facts { padding-left: 0; } .gap-label { display: none; }

@@ -42,9 +42,7 @@ class Span:
     end_x: float
 
 
-def drawing(
-    panel: Panel, axis: Axis, times: Sequence[float], marks: Iterable[Mark], spans: Iterable[Span]
-) -> str:
+def drawing(panel: Panel, axis: Axis, times: Sequence[float], marks: Iterable[Mark], spans: Iterable[Span]) -> str:
     def y(value: float) -> float:
         share = (value - panel.bottom) / (panel.top - panel.bottom)
         return HEIGHT * (1 - min(max(share, 0.0), 1.0))

@@ -66,14 +66,17 @@ def _sample(second: float) -> Sample:
     used = min(4.2 * GIB + grown + 0.3 * GIB * math.sin(second / 7), TOTAL - 0.4 * GIB)
     stalled = 0.0 if second < 380 else min((second - 380) * 0.4, (second - 380) * 0.75)
     rss = int(grown - swapped * 0.9)
-    browser = Process(2210, 77, 1, "S", int(6.1 * GIB - swapped / 8), int(swapped / 8), 90.0, None, None, "/usr/lib/firefox")
+    moved = int(swapped / 8)
+    browser = Process(2210, 77, 1, "S", int(6.1 * GIB) - moved, moved, 90.0, None, None, "/usr/lib/firefox")
     paged = max(second - 402, 0.0)
     return Sample(
         t=BEGIN_T + second,
         clock_s=5000 + second,
         memory=Memory(TOTAL, int(TOTAL - used), SWAP, int(SWAP - swapped), 0),
         pressure=Pressure(int(stalled * 1e6), int(stalled * 0.6e6), int(stalled * 1.1e6), int(stalled * 0.7e6)),
-        paging=Paging(int(paged * 38 * 256), int((paged * 61 + 40 * math.sin(second / 5)) * 256) if paged else 0, int(paged * 900), 0),
+        paging=Paging(
+            int(paged * 38 * 256), int(max(paged * 61 + 40 * math.sin(paged / 5), 0) * 256), int(paged * 900)
+        ),
         job=(Process(41031, 99, 4000, "R", rss, int(swapped * 0.8), second, 1, 1, " ".join(COMMAND)),),
         gpus=(Gpu(0, "NVIDIA GeForce RTX 4070 Ti", 0.0, int(1100 * MIB), 12 * GIB, 41.0),),
         others=(browser,) if second % 10 == 0 else None,

@@ -1,0 +1,95 @@
+"""memwatch export: a run, or the machine's record, as CSV, JSON or a page."""
+
+import time
+from collections.abc import Iterator
+
+import click
+
+from memwatch.errors import ExitCode, MemwatchError, UsageError
+from memwatch.output_file import STANDARD_OUTPUT, output_file
+from memwatch.record.events import Event
+from memwatch.record.export import without_commands, write_json
+from memwatch.record.find import journal_of
+from memwatch.record.machine_log import read_machine_events
+from memwatch.record.replay import read_events
+
+MACHINE = "machine"
+_FILE = click.Path(allow_dash=True)
+
+
+@click.command()
+@click.argument("run")
+@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="A table with one row a sample.")
+@click.option("--json", "json_file", type=_FILE, metavar="FILE", help="One object with a list of all events.")
+@click.option("--html", "html_file", type=_FILE, metavar="FILE", help="A page with charts, which needs no network.")
+@click.option("--hours", type=click.FloatRange(min=0, min_open=True), help="Of the machine's record, only the last.")
+@click.option("--show-commands", is_flag=True,
+              help="Tell command lines, folders and the job's output, not only program names.")  # fmt: skip
+def export(
+    run: str,
+    csv_file: str | None,
+    json_file: str | None,
+    html_file: str | None,
+    hours: float | None,
+    show_commands: bool,
+) -> int:
+    """Write RUN for other programs and people: an id as memwatch runs shows it, "last", or a journal's file; or
+    "machine", which is what memwatch record has kept.
+
+    FILE is replaced if it is there; - is standard output. The columns of the table have their units in their names,
+    and what is not known is empty.
+    """
+    files = [file for file in (csv_file, json_file, html_file) if file is not None]
+    if not files:
+        raise UsageError(f"say what to write: memwatch export {run} --csv FILE, --json FILE or --html FILE")
+    if files.count(STANDARD_OUTPUT) > 1:
+        raise UsageError("only one of --csv, --json and --html can go to standard output")
+    source = _Source(run, hours)
+    try:
+        if csv_file is not None:
+            _write_csv(source, csv_file)
+        if json_file is not None:
+            _write_json(source, json_file, show_commands)
+        if html_file is not None:
+            _write_html(source, html_file, show_commands)
+    except PermissionError as error:
+        raise MemwatchError(f"cannot read {error.filename}: {error.strerror}") from error
+    return ExitCode.OK
+
+
+class _Source:
+    """Found once, read anew for every file."""
+
+    def __init__(self, run: str, hours: float | None) -> None:
+        if hours is not None and run != MACHINE:
+            raise UsageError(f"--hours is for the machine's record: memwatch export {MACHINE} --hours {hours:g}")
+        self._journal = None if run == MACHINE else journal_of(run)
+        self._since_t = None if hours is None else time.time() - 3600 * hours
+        if self._journal is None and next(self.events(), None) is None:
+            raise MemwatchError("nothing was recorded then; memwatch record does it, and recipes/ has it run always")
+
+    def events(self) -> Iterator[Event]:
+        if self._journal is None:
+            return read_machine_events(self._since_t, None)
+        return read_events(self._journal)
+
+
+def _write_csv(source: _Source, path: str) -> None:
+    from memwatch.record.table import write_table
+
+    with output_file(path) as file:
+        write_table(source.events(), file)
+
+
+def _write_json(source: _Source, path: str, show_commands: bool) -> None:
+    events = source.events()
+    with output_file(path) as file:
+        write_json(events if show_commands else without_commands(events), file)
+
+
+def _write_html(source: _Source, path: str, show_commands: bool) -> None:
+    from memwatch.report.page import report_page
+
+    page = report_page(source.events(), show_commands=show_commands)
+    with output_file(path) as file:
+        file.write(page)
