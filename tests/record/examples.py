@@ -14,6 +14,9 @@ from memwatch.record.journal import Journal
 from memwatch.record.replay import read_events
 
 
+DISK_BYTES = 256 * 1024  # of the disk that tests fill (conftest.py)
+
+
 def process(pid: int = 4000, rss_bytes: int = 100 << 20) -> Process:
     return Process(pid, 123456, 1, "S", rss_bytes, 4096, 1.25, 10, None, "python train.py --out data")
 
@@ -54,6 +57,13 @@ def whole_run(path: Path) -> Journal:
 
 def kinds(path: Path) -> list[str]:
     return [str(event["event"]) for event in read_events(path)]
+
+
+def fill(disk: Path) -> Path:
+    ballast = disk / "ballast"
+    with pytest.raises(OSError, match="No space left"):
+        ballast.write_bytes(bytes(2 * DISK_BYTES))
+    return ballast
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """A disk that really fills up: the guard goes on, and so does the journal once there is room again."""
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,32 +8,7 @@ import pytest
 from memwatch.record.appender import RETRY_S
 from memwatch.record.replay import read_events
 from memwatch.record.runs import RunInfo, State
-from tests.record.examples import kinds, sample, started
-
-DISK_BYTES = 256 * 1024
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},nr_inodes=16", "memwatch-test", str(folder)]
-    try:
-        mounted = subprocess.run(mount, capture_output=True, text=True)
-    except FileNotFoundError:
-        pytest.skip("there is no mount here")
-    if mounted.returncode:
-        pytest.skip(f"cannot mount a small disk: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-def fill(disk: Path) -> Path:
-    ballast = disk / "ballast"
-    with pytest.raises(OSError, match="No space left"):
-        ballast.write_bytes(bytes(2 * DISK_BYTES))
-    return ballast
-
+from tests.record.examples import fill, kinds, sample, started
 
 class Clock:
     now_s = 0.0

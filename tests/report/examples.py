@@ -83,6 +83,10 @@ def _sample(second: float) -> Sample:
     )
 
 
+def _swapped_out_pages(seconds: float) -> int:
+    return int(max(seconds * 61 + 40 * math.sin(seconds / 5), 0.0) * 256)
+
+
 def _said(second: float, said: set[str]) -> Iterator[Event]:
     def once(at: float, name: str) -> bool:
         due = second >= at and name not in said
