@@ -10,6 +10,8 @@ from memwatch.probe.procpid import ProcessFiles
 
 MOST = 8
 MOST_GROWING = 4
+# Kernel threads hold nothing and never will; one in so many looks makes sure that their pids are still theirs.
+EMPTY_LOOKS = 12
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -19,12 +21,18 @@ class ProcessSizes:
     def __init__(self, proc_root: str = "/proc") -> None:
         self._proc_root = proc_root
         self._before: dict[int, int] | None = None
+        self._empty: set[int] = set()
+        self._looks = 0
 
     def biggest_and_growing(self, swap_in_use: bool) -> tuple[Process, ...] | None:
         """The biggest, then those that grew most since the last look."""
-        sizes = _sizes(self._proc_root, (), swap_in_use)
+        if self._looks % EMPTY_LOOKS == 0:
+            self._empty.clear()
+        self._looks += 1
+        sizes = _sizes(self._proc_root, self._empty, swap_in_use)
         if sizes is None:
             return None
+        self._empty.update(pid for pid, size in sizes.items() if size == 0)
         chosen = _largest(sizes, MOST)
         if self._before is not None:
             growth = {pid: size - self._before.get(pid, 0) for pid, size in sizes.items() if pid not in chosen}

@@ -58,7 +58,7 @@ class Recorder:
         self._look_s = min(LOOK_S, settings.interval_s)
         self._history = History()
         first = self._sample()
-        self._reserve_bytes = 0 if first.memory is None else default_reserve_bytes(first.memory.total_bytes)
+        self._reserve_bytes = _reserve_bytes(first)
         self._decider = Decider(Policy.keeping(self._reserve_bytes))
         self._level = Level.CALM
         self._unwritten: list[Sample] = []
@@ -128,3 +128,11 @@ class Recorder:
         if found is None or self._settings.keeps_commands:
             return found
         return tuple(replace(process, command=program_name(process.command)) for process in found)
+
+
+def _reserve_bytes(sample: Sample) -> int:
+    """Of what there is: the machine's RAM, or the limit of the container that is all we see of it."""
+    sizes = [limit.limit_bytes for limit in sample.limits]
+    if sample.memory is not None:
+        sizes.append(sample.memory.total_bytes)
+    return default_reserve_bytes(min(sizes)) if sizes else 0

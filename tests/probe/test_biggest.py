@@ -4,7 +4,7 @@ from pathlib import Path
 
 import psutil
 
-from memwatch.probe.biggest import MOST, biggest_processes
+from memwatch.probe.biggest import EMPTY_LOOKS, MOST, ProcessSizes, biggest_processes
 from memwatch.probe.machine import Machine
 from tests.probe.trees import SELF_PID, Tree, add_process, bare
 
@@ -63,3 +63,39 @@ def test_a_machine_looks_at_others_only_now_and_then(tmp_path: Path) -> None:
     looks = [machine.sample(clock_s, 0.0, ()).others is not None for clock_s in (0.0, 1.0, 9.9, 10.0, 11.0)]
     assert looks == [True, False, False, True, False]
     machine.close()
+
+
+def pids_seen(sizes: ProcessSizes) -> list[int]:
+    return [process.pid for process in sizes.biggest_and_growing(swap_in_use=False) or () if process.pid > 900]
+
+
+def test_what_grows_is_seen_while_it_is_still_small(tmp_path: Path) -> None:
+    tree = with_processes(tmp_path, *[1000] * MOST, 100, 200)
+    sizes = ProcessSizes(tree.proc)
+    growing = 901 + MOST
+    assert growing not in pids_seen(sizes)
+    tree.write(f"proc/{growing}/statm", "9999 150 200 1 0 90 0\n")
+    assert pids_seen(sizes)[MOST:] == [growing]
+    assert pids_seen(sizes)[MOST:] == []  # It has stopped.
+
+
+def test_a_process_that_has_just_come_has_grown_from_nothing(tmp_path: Path) -> None:
+    tree = with_processes(tmp_path, *[1000] * MOST)
+    sizes = ProcessSizes(tree.proc)
+    pids_seen(sizes)
+    add_process(tree, 990, 1)
+    tree.write("proc/990/statm", "9999 10 200 1 0 90 0\n")
+    assert pids_seen(sizes)[MOST:] == [990]
+
+
+def test_a_pid_that_was_a_kernel_threads_is_looked_at_again(tmp_path: Path) -> None:
+    tree = with_processes(tmp_path, 0, 100)
+    sizes = ProcessSizes(tree.proc)
+    assert pids_seen(sizes) == [902]
+    tree.write("proc/901/statm", "9999 500 200 1 0 90 0\n")
+    looks = [pids_seen(sizes) for _ in range(EMPTY_LOOKS)]
+    assert looks[-1] == [901, 902]
+
+
+def test_where_processes_are_not_shown_nothing_is_known(tmp_path: Path) -> None:
+    assert ProcessSizes(str(tmp_path / "nowhere")).biggest_and_growing(swap_in_use=True) is None
