@@ -13,7 +13,6 @@ from memwatch.core.units import GIB
 from memwatch.record.journal import Journal
 from memwatch.record.replay import read_events
 
-
 DISK_BYTES = 256 * 1024  # of the disk that tests fill (conftest.py)
 
 

@@ -10,6 +10,7 @@ from memwatch.record.replay import read_events
 from memwatch.record.runs import RunInfo, State
 from tests.record.examples import fill, kinds, sample, started
 
+
 class Clock:
     now_s = 0.0
 

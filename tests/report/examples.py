@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from memwatch.core.findings import Cause, Confidence, Diagnosis, Finding, Source
-from memwatch.core.sample import Gpu, Memory, Paging, Pressure, Process, Sample
+from memwatch.core.sample import Gpu, Limit, Memory, Paging, Pressure, Process, Sample
 from memwatch.core.units import GIB, MIB
 from memwatch.record.alive import GuardId
 from memwatch.record.events import Event, action_event, exit_event, sample_event, start_event, verdict_event
@@ -104,3 +105,30 @@ def _said(second: float, said: set[str]) -> Iterator[Event]:
         yield action_event(t, "pause", [41031], "guard", "done", reason="RAM is full in about 2.0 s", next="stop")
     if once(389, "resume"):
         yield action_event(t, "resume", [41031], "user", "done", reason="asked for")
+
+
+HOSTILE = "<img src=x onerror=alert(1)>\"'&\x1b[31m\n\u202e</script><style>*{display:none}"
+
+
+def hostile_run() -> Iterator[Event]:
+    """Names, reasons and kinds as bad as they come; values of the wrong kind among them."""
+    yield start_event(BEGIN_T, HOSTILE, GuardId(1, 1), [HOSTILE, HOSTILE], {"reserve_bytes": "much"}, {})
+    for second in range(0, 20, 2):
+        sample = _sample(float(second))
+        job = tuple(replace(process, command=HOSTILE) for process in sample.job)
+        limits = (Limit(f"/{HOSTILE}", 8 * GIB, GIB),)
+        yield sample_event(replace(sample, job=job, others=job, limits=limits, gpus=(Gpu(0, HOSTILE, 0.5),)))
+    yield verdict_event(BEGIN_T + 3, "act", HOSTILE, None)
+    yield verdict_event(BEGIN_T + 4, HOSTILE, HOSTILE, None)
+    yield action_event(BEGIN_T + 5, HOSTILE, [], HOSTILE, HOSTILE, reason=HOSTILE)
+    yield {"t": BEGIN_T + 6, "event": HOSTILE}
+    yield {"t": BEGIN_T + 7, "event": "sample", "memory": HOSTILE}
+    yield {"t": BEGIN_T + 8, "event": "gap", "lost_lines": HOSTILE, "reason": None}
+    yield {"t": BEGIN_T + 9, "event": "start", "guard": HOSTILE, "command": HOSTILE}
+    yield exit_event(BEGIN_T + 20, None, None, HOSTILE)
+
+
+def hostile_diagnosis() -> Diagnosis:
+    texts = (HOSTILE,)
+    finding = Finding(Cause.OOM_KILL, HOSTILE, HOSTILE, Confidence.LOW, texts, texts, BEGIN_T + 2, BEGIN_T + 4)
+    return Diagnosis((finding,), texts, texts, (Source(HOSTILE, found=HOSTILE), Source(HOSTILE, missing=HOSTILE)))
