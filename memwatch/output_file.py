@@ -1,5 +1,6 @@
 """A file the user has named for output: there as a whole or not at all."""
 
+import io
 import os
 import stat
 import sys
@@ -20,6 +21,8 @@ def output_file(path: str) -> Iterator[TextIO]:
     """
     try:
         if path == STANDARD_OUTPUT:
+            if isinstance(sys.stdout, io.TextIOWrapper):
+                sys.stdout.reconfigure(encoding="utf-8", newline="")  # Whatever the terminal would have.
             yield sys.stdout
             sys.stdout.flush()
         elif _is_stream(path):

@@ -22,6 +22,7 @@ def _loaded_by(code: str) -> set[str]:
         pytest.param(
             "import memwatch.cli.run, memwatch.cli.runs, memwatch.cli.verify, memwatch.cli.doctor", id="all commands"
         ),
+        pytest.param("import memwatch.cli.record, memwatch.cli.export, memwatch.report.page", id="record and export"),
         pytest.param("sys.argv = ['memwatch', '--help']; import memwatch.cli; memwatch.cli.main()", id="--help"),
         pytest.param("import memwatch.tokenize.command", id="the coordinator, which is to stay small"),
         pytest.param("import memwatch.guard.__main__, memwatch.guard.loop", id="the guard"),
@@ -30,6 +31,12 @@ def _loaded_by(code: str) -> set[str]:
 )
 def test_nothing_heavy_is_loaded_by(code: str) -> None:
     assert _loaded_by(code) & HEAVY == set()
+
+
+def test_the_recorder_loads_no_more_than_it_must() -> None:
+    """It runs all day, in 20 MiB: nothing heavy, and none of what only a command line or a reader needs."""
+    loaded = _loaded_by("import memwatch.recorder.__main__")
+    assert loaded & (HEAVY | {"click", "gzip", "typing", "pathlib", "csv", "html"}) == set()
 
 
 def test_the_core_knows_nothing_of_the_rest() -> None:

@@ -5,8 +5,10 @@ there on `x` runs ahead of what the clock says, and the page says so.
 """
 
 import os
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from statistics import median
 
 from memwatch.core.change import change_between
 from memwatch.core.sample import Gpu, Limit, Sample
@@ -18,9 +20,13 @@ from memwatch.report.marks import Mark
 from memwatch.report.programs import Programs
 
 RATE_S = 1.0  # rates are read over at least that: PSI moves in steps, and samples come up to ten times a second
-# A line is broken where samples are missing: this many times what was usual until then, and at least so many seconds.
-GAP_INTERVALS = 4.0
+# A line is broken where samples are missing: for this many times what is usual, which is the median of the last
+# intervals, but no less than what the recorder set out to do, and at least so many seconds.
+GAP_INTERVALS = 2.5
 SHORTEST_GAP_S = 3.0
+LAST_INTERVALS = 9
+UNTOLD_INTERVAL_S = 1.0  # the guard's slowest, which its journal does not tell
+FIRST_INTERVAL_S = 5.0
 MOST_MARKS = 200
 MOST_GAPS = 200
 
@@ -84,7 +90,8 @@ class _Reader:
         self._last: Sample | None = None
         self._anchor: Sample | None = None
         self._anchor_x = 0.0
-        self._usual_s: float | None = None
+        self._intervals_s: deque[float] = deque(maxlen=LAST_INTERVALS)
+        self._told_interval_s = UNTOLD_INTERVAL_S
         self._level = "calm"
         self._shift_s = 0.0
         self._has_ended = False
@@ -120,6 +127,9 @@ class _Reader:
             self._mark(Mark(x, float(str(event["t"])), "start", f"recording begins again: {again}"))
             story.start = event
         story.exit = None
+        limits = event.get("limits")
+        told = limits.get("interval_s") if isinstance(limits, dict) else None
+        self._told_interval_s = float(told) if isinstance(told, int | float) else UNTOLD_INTERVAL_S
 
     def _sample(self, sample: Sample, every: object) -> None:
         story, last = self.story, self._last
@@ -150,11 +160,11 @@ class _Reader:
     def _look_for_gap(self, last: Sample, sample: Sample, x: float, every: int) -> None:
         last_x = last.t + self._shift_s
         passed_s, clock_s = x - last_x, sample.clock_s - last.clock_s
-        usual_s = max(self._usual_s or 0.0, 1.0) * every
+        usual_s = median(self._intervals_s) if self._intervals_s else FIRST_INTERVAL_S
+        longest_s = max(GAP_INTERVALS * max(usual_s, self._told_interval_s) * every, SHORTEST_GAP_S)
+        self._intervals_s.append(passed_s / every)
         rebooted = clock_s < 0
-        if passed_s <= max(GAP_INTERVALS * usual_s, SHORTEST_GAP_S) and not rebooted:
-            interval_s = passed_s / every
-            self._usual_s = interval_s if self._usual_s is None else 0.9 * self._usual_s + 0.1 * interval_s
+        if passed_s <= longest_s and not rebooted:
             return
         if self._has_ended:
             words = "not recording"

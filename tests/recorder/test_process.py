@@ -107,9 +107,7 @@ def test_an_interval_that_makes_no_sense_is_refused() -> None:
 
 def test_command_lines_are_kept_only_when_asked_for() -> None:
     secret = "hunter2-4711"
-    with subprocess.Popen(
-        [sys.executable, "-c", "held = b'x' * (256 << 20); input()", secret], stdin=subprocess.PIPE
-    ):
+    with subprocess.Popen([sys.executable, "-c", "held = b'x' * (256 << 20); input()", secret], stdin=subprocess.PIPE):
         with recording("--interval", "0.1"):
             wait_until(lambda: samples() >= 2)
         assert secret not in json.dumps(list(read_machine_events()))

@@ -1,0 +1,125 @@
+"""The page as text: what is told, what is kept to ourselves, and what becomes of hostile names."""
+
+import re
+from datetime import UTC
+from html.parser import HTMLParser
+
+import pytest
+
+from memwatch.core.findings import Diagnosis
+from memwatch.record.events import sample_event
+from memwatch.report.page import report_page
+from tests.record.examples import sample
+from tests.report.examples import HOSTILE, diagnosis, freeze, hostile_diagnosis, hostile_run
+
+VOID = ("meta", "line", "rect", "path")
+
+
+class Checker(HTMLParser):
+    """Every element is closed, and where it should be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        assert not [name for name, _ in attrs if name.startswith("on")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text += data + "\n"
+
+
+def checked(page: str) -> Checker:
+    checker = Checker()
+    checker.feed(page)
+    checker.close()
+    assert checker.open == []
+    return checker
+
+
+def test_findings_are_told_with_evidence_and_advice() -> None:
+    text = checked(report_page(freeze(), diagnosis(), zone=UTC)).text
+    for found in diagnosis().findings:
+        assert found.what in text
+        assert found.why in text
+        assert all(item in text for item in (*found.evidence, *found.advice))
+    assert "disk full (212 GiB free)" in text
+    assert "memray run prepare.py would tell" in text
+    assert "kernel log: you may not read it" in text
+    assert "2025-11-16 14:26:58 to 14:31:30 (4 min 32 s)" in text
+
+
+def test_nothing_found_is_said() -> None:
+    assert "Nothing that would explain a freeze." in report_page(freeze(), Diagnosis())
+
+
+def test_what_happened_is_told_with_times() -> None:
+    text = checked(report_page(freeze(), zone=UTC)).text
+    assert "14:26:12" in text
+    assert "RAM is full in about 12 s at this rate (the job grows 156.0 MiB/s)" in text
+    assert "you resumed the job" in text
+    assert "killed by signal 9, which memwatch did not send" in text
+    assert "What was found" not in text
+
+
+def test_only_names_of_programs_are_told_unless_asked() -> None:
+    assert "hf_SECRET" not in report_page(freeze(), diagnosis())
+    assert "/home/me" not in report_page(freeze(), diagnosis())
+    assert "hf_SECRET" in report_page(freeze(), show_commands=True)
+
+
+@pytest.mark.parametrize("show_commands", [False, True])
+def test_nothing_hostile_gets_through(show_commands: bool) -> None:
+    page = report_page(hostile_run(), hostile_diagnosis(), show_commands=show_commands, zone=UTC)
+    checker = checked(page)
+    assert not {"script", "img", "iframe"} & set(checker.tags)
+    assert checker.tags.count("style") == 1
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    assert HOSTILE[:20] in checker.text
+
+
+def test_the_page_needs_nothing_but_itself() -> None:
+    page = report_page(freeze(), diagnosis())
+    assert not re.search(r"https?:|src=|url\(|@import|<script|<link", page)
+
+
+def test_what_is_not_known_is_said_and_not_drawn() -> None:
+    page = report_page([sample_event(sample(1000.0 + second)) for second in range(5)], zone=UTC)
+    text = checked(page).text
+    assert "Swap: this machine had none." in text
+    assert "no end was recorded" in text
+    assert 'id="swap"' not in page
+    assert 'id="limit"' in page
+
+
+@pytest.mark.parametrize("events", [[], [{"t": 1.0, "event": "start"}], [{"t": 1e300, "event": "exit"}]])
+def test_an_empty_or_absurd_journal_is_a_page_too(events: list[dict[str, object]]) -> None:
+    checked(report_page(events, zone=UTC))
+
+
+def test_one_sample_is_enough() -> None:
+    page = report_page([sample_event(sample())], zone=UTC)
+    assert "nan" not in page.lower().replace("nanoseconds", "")
+    checked(page)
+
+
+def test_a_week_makes_a_page_no_bigger_than_an_hour() -> None:
+    def record(count: int) -> str:
+        return report_page((sample_event(sample(1e9 + 5.0 * number)) for number in range(count)), zone=UTC)
+
+    hour, days = record(720), record(20_000)
+    assert len(days) < 3 * len(hour)
+    assert len(days) < 1_000_000
