@@ -21,7 +21,6 @@ from memwatch.report.charts import charts
 from memwatch.report.html import Html, clock_time, element, joined, text
 from memwatch.report.marks import ending
 from memwatch.report.panels import absent
-from memwatch.report.programs import Program
 from memwatch.report.story import Story, read_story
 from memwatch.report.style import STYLE
 
@@ -51,7 +50,7 @@ def report_page(
             _diagnosed(diagnosis, lettered, zone),
             charts(story, lettered, zone),
             _events(story, zone),
-            _programs(story.programs.biggest(), zone),
+            _programs(story, zone),
             _footer(story, zone),
         ]
     )
@@ -92,7 +91,8 @@ def _tiles(story: Story, zone: tzinfo | None) -> Html:
     if story.most_job_bytes is not None:
         tiles.append(("The job, at most", format_size(story.most_job_bytes), "in RAM and swap"))
     if story.least_available_bytes is not None and story.total_bytes is not None:
-        when = f"of {format_size(story.total_bytes)}, at {clock_time(story.least_available_t or 0, zone)}"
+        at = clock_time(story.least_available_t or 0, zone, story.spans_days)
+        when = f"of {format_size(story.total_bytes)}, at {at}"
         tiles.append(("Least available", format_size(story.least_available_bytes), when))
     if story.swap_total_bytes:
         used = story.levels.highest("swap") or 0
@@ -150,12 +150,11 @@ def _list(items: Iterable[str]) -> Html:
 def _events(story: Story, zone: tzinfo | None) -> Html:
     if not story.marks:
         return Html("")
-    many_days = story.span_s > 86400
     rows = [
         element(
             "tr",
             element("td", element("span", str(number), class_=f"badge {mark.css}")),
-            element("td", clock_time(mark.t, zone, many_days), class_="time"),
+            element("td", clock_time(mark.t, zone, story.spans_days), class_="time"),
             element("td", element("span", mark.kind.upper(), class_="word")),
             element("td", mark.text),
             id=f"event-{number}",
@@ -169,7 +168,8 @@ def _events(story: Story, zone: tzinfo | None) -> Html:
     return joined(parts)
 
 
-def _programs(programs: list[Program], zone: tzinfo | None) -> Html:
+def _programs(story: Story, zone: tzinfo | None) -> Html:
+    programs = story.programs.biggest()
     if not programs:
         return Html("")
     heads = [element("th", "Program"), element("th", "Process", class_="number"), element("th", "")]
@@ -182,7 +182,7 @@ def _programs(programs: list[Program], zone: tzinfo | None) -> Html:
             element("td", "job" if program.is_jobs else "", class_="soft"),
             element("td", format_size(program.first_bytes), class_="number"),
             element("td", format_size(program.peak_bytes), class_="number"),
-            element("td", clock_time(program.peak_t, zone), class_="number"),
+            element("td", clock_time(program.peak_t, zone, story.spans_days), class_="number"),
         )
         for program in programs
     ]

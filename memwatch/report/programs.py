@@ -17,6 +17,7 @@ class Program:
     first_bytes: int
     peak_bytes: int
     peak_t: float
+    command: str
 
 
 class Programs:
@@ -41,9 +42,12 @@ class Programs:
         size_bytes = process.rss_bytes + process.swap_bytes
         known = self._followed.get(key)
         if known is None:
-            self._followed[key] = Program(process.pid, self._name(process), is_jobs, size_bytes, size_bytes, t)
+            self._followed[key] = Program(
+                process.pid, self._name(process), is_jobs, size_bytes, size_bytes, t, process.command
+            )
             return
-        known.name = self._name(process)  # What was a shell at first may have become the job.
+        if process.command != known.command:  # What was a shell at first may have become the job.
+            known.command, known.name = process.command, self._name(process)
         if size_bytes > known.peak_bytes:
             known.peak_bytes, known.peak_t = size_bytes, t
 

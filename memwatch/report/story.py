@@ -27,6 +27,7 @@ SHORTEST_GAP_S = 3.0
 LAST_INTERVALS = 9
 UNTOLD_INTERVAL_S = 1.0  # the guard's slowest, which its journal does not tell
 FIRST_INTERVAL_S = 5.0
+OUT_OF_ORDER_S = 1.0  # events of one moment may be written in another order; more than that is a clock set back
 MOST_MARKS = 200
 MOST_GAPS = 200
 
@@ -73,6 +74,11 @@ class Story:
         return self.most_job_bytes is not None
 
     @property
+    def spans_days(self) -> bool:
+        """Then a time of day alone says too little."""
+        return self.span_s > 86400
+
+    @property
     def span_s(self) -> float:
         return (self.end_x or 0.0) - (self.begin_x or 0.0)
 
@@ -88,6 +94,7 @@ class _Reader:
     def __init__(self, story: Story) -> None:
         self.story = story
         self._last: Sample | None = None
+        self._last_x = float("-inf")
         self._anchor: Sample | None = None
         self._anchor_x = 0.0
         self._intervals_s: deque[float] = deque(maxlen=LAST_INTERVALS)
@@ -133,32 +140,32 @@ class _Reader:
 
     def _sample(self, sample: Sample, every: object) -> None:
         story, last = self.story, self._last
-        if last is not None and sample.t < last.t:
-            self._clock_was_set_back(last, sample)
-        x = self._x(sample.t)
+        passed_s = 0.0 if last is None else max(sample.clock_s - last.clock_s, 0.0)
+        x = self._x(sample.t, self._last_x + passed_s)
         if last is not None:
             self._look_for_gap(last, sample, x, every if isinstance(every, int) else 1)
         story.samples += 1
         story.levels.add(x, self._levels(sample))
         self._rates(sample, x)
         story.programs.see(sample)
-        self._last, self._has_ended = sample, False
+        self._last, self._last_x, self._has_ended = sample, x, False
 
-    def _x(self, t: float) -> float:
+    def _x(self, t: float, expected_x: float = float("-inf")) -> float:
+        """Where `t` is on the axis; `expected_x` is where the monotonic clock would have it, if that is known."""
         story = self.story
-        x = max(t + self._shift_s, story.end_x if story.end_x is not None else t)
-        story.begin_x = x if story.begin_x is None else story.begin_x
-        story.end_x = x
+        if story.begin_x is None or story.end_x is None:
+            story.begin_x = story.end_x = t
+        x = t + self._shift_s
+        if x < story.end_x - OUT_OF_ORDER_S:
+            back_s = max(story.end_x, expected_x) - x
+            self._shift_s += back_s
+            story.set_back_s += back_s
+            x += back_s
+        story.end_x = max(x, story.end_x)
         return x
 
-    def _clock_was_set_back(self, last: Sample, sample: Sample) -> None:
-        passed_s = max(sample.clock_s - last.clock_s, 0.0)  # After a restart of the machine nobody knows.
-        back_s = last.t + passed_s - sample.t
-        self._shift_s += back_s
-        self.story.set_back_s += back_s
-
     def _look_for_gap(self, last: Sample, sample: Sample, x: float, every: int) -> None:
-        last_x = last.t + self._shift_s
+        last_x = self._last_x
         passed_s, clock_s = x - last_x, sample.clock_s - last.clock_s
         usual_s = median(self._intervals_s) if self._intervals_s else FIRST_INTERVAL_S
         longest_s = max(GAP_INTERVALS * max(usual_s, self._told_interval_s) * every, SHORTEST_GAP_S)

@@ -91,7 +91,7 @@ rect.finding { fill: var(--finding); opacity: .09; }
 rect.level.watch { fill: var(--watch); } rect.level.warn { fill: var(--warn); } rect.level.act { fill: var(--act); }
 .line { fill: none; stroke: var(--c); stroke-width: 1.6; stroke-linejoin: round; stroke-linecap: round; }
 .line.dashed { stroke-dasharray: 1.5 3.5; }
-.band { fill: var(--c); stroke: var(--c); stroke-width: 1.3; stroke-linejoin: round; }
+.band { fill: var(--c); fill-opacity: .45; stroke: var(--c); stroke-width: 1.3; stroke-linejoin: round; }
 .band.dashed { fill-opacity: .35; stroke-opacity: .45; stroke-width: 1; }
 .area { fill: var(--c); opacity: .17; }
 .machine { --c: var(--machine); } .job { --c: var(--job); } .swap { --c: var(--swap); }

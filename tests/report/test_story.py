@@ -82,6 +82,12 @@ def test_a_clock_set_back_does_not_fold_the_chart() -> None:
     assert story.gaps == []
 
 
+def test_a_clock_set_back_right_after_the_start_does_not_crowd_all_into_one_moment() -> None:
+    samples = [at(5000.0 + n, clock_s=110.0 + n) for n in range(10)]
+    story = read_story([started(9000.0, "one"), *map(sample_event, samples)])
+    assert [point.x for run in story.levels.runs("used") for point in run] == [9000.0 + n for n in range(10)]
+
+
 def test_a_restart_of_the_machine_is_told() -> None:
     events: list[Event] = [started(0.0, "one"), *(sample_event(at(float(n), 500.0 + n)) for n in range(10))]
     events += [started(300.0, "two"), *(sample_event(at(300.0 + n, 5.0 + n)) for n in range(10))]
