@@ -61,7 +61,7 @@ def _gap_words(gap: Gap, axis: Axis) -> Html:
     left, right = axis.share(gap.begin_x), axis.share(gap.end_x)
     if right - left < LABELLED_SHARE:
         return Html("")
-    words = f"{gap.words}, {format_duration(gap.seconds)}"
+    words = f"{gap.kind}, {format_duration(gap.seconds)}"
     return element("span", words, class_="gap-label", style=f"left:{50 * (left + right):.2f}%")
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memwatch.core.units import format_duration
-
 LEVELS = ("calm", "watch", "warn", "act")
 
 _DONE = {
@@ -73,10 +71,6 @@ def ending(event: Mapping[str, object]) -> str:
     if event.get("signal") is not None:
         return f"killed by signal {event['signal']}, which memwatch did not send"
     return f"ended by itself with exit code {event.get('code')}"
-
-
-def gap_words(seconds: float) -> str:
-    return f"nothing was recorded for {format_duration(seconds)}"
 
 
 def rank(level: str) -> int:

@@ -21,7 +21,7 @@ from memwatch.report.charts import charts
 from memwatch.report.html import Html, clock_time, element, joined, text
 from memwatch.report.marks import ending
 from memwatch.report.panels import absent
-from memwatch.report.story import Story, read_story
+from memwatch.report.story import GapKind, Story, read_story
 from memwatch.report.style import STYLE
 
 # Nothing but its own style may be used, whatever should ever slip into it.
@@ -99,9 +99,8 @@ def _tiles(story: Story, zone: tzinfo | None) -> Html:
         tiles.append(("Swap, at most", format_size(used), f"of {format_size(story.swap_total_bytes)}"))
     if (some := story.rates.highest("some")) is not None:
         tiles.append(("Waited for memory", f"{100 * some:.0f} %", "of the time, at most"))
-    if story.gaps:
-        longest = max(story.gaps, key=lambda gap: gap.seconds)
-        tiles.append(("Longest gap", format_duration(longest.seconds), longest.words))
+    if stalls := [gap.seconds for gap in story.gaps if gap.kind == GapKind.NO_SAMPLES]:
+        tiles.append(("Longest gap", format_duration(max(stalls)), "in which nothing was recorded"))
     tiles.append(("Worst level", story.worst_level, "from calm to act"))
     cells = [joined([element("dt", name), element("dd", value, element("small", of))]) for name, value, of in tiles]
     return element("dl", *(element("div", cell) for cell in cells), class_="tiles")

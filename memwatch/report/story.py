@@ -8,6 +8,7 @@ import os
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from statistics import median
 
 from memwatch.core.change import change_between
@@ -32,11 +33,20 @@ MOST_MARKS = 200
 MOST_GAPS = 200
 
 
+class GapKind(StrEnum):
+    """Why there are no samples, in the words of the page. The first may be a freeze; the others are none."""
+
+    NO_SAMPLES = "no samples"
+    RESTART = "no samples: the machine was started again"
+    ASLEEP = "asleep, or the clock was set"
+    NOT_RECORDING = "not recording"
+
+
 @dataclass(frozen=True, slots=True)
 class Gap:
     begin_x: float
     end_x: float
-    words: str
+    kind: GapKind
 
     @property
     def seconds(self) -> float:
@@ -173,21 +183,21 @@ class _Reader:
         rebooted = clock_s < 0
         if passed_s <= longest_s and not rebooted:
             return
-        if self._has_ended:
-            words = "not recording"
-        elif rebooted:
-            words = "no samples: the machine was started again"
-        elif clock_s < passed_s / 2:
-            words = "asleep, or the clock was set"
-        else:
-            words = "no samples"
+        kind = self._kind_of_gap(rebooted, clock_s < passed_s / 2)
         self.story.levels.break_all()
-        self.story.gaps.append(Gap(last_x, x, words))
+        self.story.gaps.append(Gap(last_x, x, kind))
         if len(self.story.gaps) > MOST_GAPS:
             self.story.gaps.remove(min(self.story.gaps, key=lambda gap: gap.seconds))
-        if rebooted or self._has_ended:
+        if kind != GapKind.NO_SAMPLES:  # Then the counters do not cover it either.
             self._anchor = None
             self.story.rates.break_all()
+
+    def _kind_of_gap(self, rebooted: bool, clock_stood_still: bool) -> GapKind:
+        if self._has_ended:
+            return GapKind.NOT_RECORDING
+        if rebooted:
+            return GapKind.RESTART
+        return GapKind.ASLEEP if clock_stood_still else GapKind.NO_SAMPLES
 
     def _levels(self, sample: Sample) -> dict[str, float | None]:
         story, memory = self.story, sample.memory

@@ -28,7 +28,7 @@ def test_the_freeze_is_told_as_it_was() -> None:
     story = read_story(freeze())
     assert [mark.kind for mark in story.marks] == ["warn", "act", "pause", "resume", "exit"]
     (gap,) = story.gaps
-    assert (gap.begin_x - BEGIN_T, gap.end_x - BEGIN_T, gap.words) == (440.0, 602.0, "no samples")
+    assert (gap.begin_x - BEGIN_T, gap.end_x - BEGIN_T, gap.kind) == (440.0, 602.0, "no samples")
     assert story.worst_level == "act"
     assert story.levels.highest("job") == pytest.approx(61 * 2**30, rel=0.01)
     assert story.rates.highest("in") == pytest.approx(38 * 2**20, rel=0.05)
@@ -68,7 +68,7 @@ def test_thinned_samples_are_no_gap() -> None:
 
 def test_a_machine_that_slept_is_not_called_frozen() -> None:
     story = story_of(*[at(1000.0 + n) for n in range(10)], at(5000.0, clock_s=1010.0))
-    assert [gap.words for gap in story.gaps] == ["asleep, or the clock was set"]
+    assert [gap.kind for gap in story.gaps] == ["asleep, or the clock was set"]
 
 
 def test_a_clock_set_back_does_not_fold_the_chart() -> None:
@@ -92,7 +92,7 @@ def test_a_restart_of_the_machine_is_told() -> None:
     events: list[Event] = [started(0.0, "one"), *(sample_event(at(float(n), 500.0 + n)) for n in range(10))]
     events += [started(300.0, "two"), *(sample_event(at(300.0 + n, 5.0 + n)) for n in range(10))]
     story = read_story(events)
-    assert [gap.words for gap in story.gaps] == ["no samples: the machine was started again"]
+    assert [gap.kind for gap in story.gaps] == ["no samples: the machine was started again"]
     assert [mark.text for mark in story.marks] == ["recording begins again: the machine was started again"]
     assert len(list(story.rates.runs("some"))) == 2
 
@@ -101,7 +101,7 @@ def test_a_time_in_which_nobody_was_to_record_is_not_called_a_gap_of_the_machine
     events: list[Event] = [started(0.0, "one"), *(sample_event(at(float(n))) for n in range(10))]
     events += [exit_event(9.0, 0, 15, "user"), started(300.0, "one"), *(sample_event(at(300.0 + n)) for n in range(9))]
     story = read_story(events)
-    assert [gap.words for gap in story.gaps] == ["not recording"]
+    assert [gap.kind for gap in story.gaps] == ["not recording"]
     assert story.exit is None
 
 
