@@ -45,15 +45,12 @@ def export(
     if files.count(STANDARD_OUTPUT) > 1:
         raise UsageError("only one of --csv, --json and --html can go to standard output")
     source = _Source(run, hours)
-    try:
-        if csv_file is not None:
-            _write_csv(source, csv_file)
-        if json_file is not None:
-            _write_json(source, json_file, show_commands)
-        if html_file is not None:
-            _write_html(source, html_file, show_commands)
-    except PermissionError as error:
-        raise MemwatchError(f"cannot read {error.filename}: {error.strerror}") from error
+    if csv_file is not None:
+        _write_csv(source, csv_file)
+    if json_file is not None:
+        _write_json(source, json_file, show_commands)
+    if html_file is not None:
+        _write_html(source, html_file, show_commands)
     return ExitCode.OK
 
 
@@ -69,9 +66,14 @@ class _Source:
             raise MemwatchError("nothing was recorded then; memwatch record does it, and recipes/ has it run always")
 
     def events(self) -> Iterator[Event]:
-        if self._journal is None:
-            return read_machine_events(self._since_t, None)
-        return read_events(self._journal)
+        try:
+            if self._journal is None:
+                yield from read_machine_events(self._since_t, None)
+            else:
+                yield from read_events(self._journal)
+        except OSError as error:
+            what = error.filename or self._journal or "the record"
+            raise MemwatchError(f"cannot read {what}: {error.strerror or error}") from error
 
 
 def _write_csv(source: _Source, path: str) -> None:

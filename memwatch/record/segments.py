@@ -99,6 +99,7 @@ def pack(segment: Segment) -> None:
         _compress(segment.path, unfinished)
         os.utime(unfinished, (segment.written_t, segment.written_t))
         os.rename(unfinished, packed)
+        _sync_folder(os.path.dirname(packed))
     except OSError:
         with suppress(OSError):
             os.unlink(unfinished)
@@ -115,6 +116,14 @@ def _compress(source: str, target: str) -> None:
         packed.write(packer.flush())
         packed.flush()
         os.fsync(packed.fileno())
+
+
+def _sync_folder(folder: str) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _remove_leftovers(folder: str) -> None:

@@ -103,7 +103,8 @@ rect.level.watch { fill: var(--watch); } rect.level.warn { fill: var(--warn); } 
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
 th { text-align: left; font-weight: 500; font-size: .82rem; color: var(--soft); }
 th, td { padding: .34rem 1rem .34rem 0; border-bottom: 1px solid var(--faint); vertical-align: top; }
-td.number, th.number { text-align: right; white-space: nowrap; } td.time { white-space: nowrap; color: var(--soft); }
+td.number, th.number { text-align: right; white-space: nowrap; }
+td.soft { white-space: nowrap; } td.time { white-space: nowrap; color: var(--soft); }
 td .badge { position: static; display: inline-block; transform: none; }
 td .word { font-weight: 600; white-space: nowrap; } tr:target { background: var(--faint); }
 .warn .word { color: var(--warn); } .act .word, .stop .word, .kill .word { color: var(--act); }

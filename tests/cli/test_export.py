@@ -3,18 +3,22 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from memwatch.cli.export import export
+from memwatch.cli.invoke import invoke
 from memwatch.record.events import encode
 from memwatch.record.journal import Journal
 from memwatch.record.segments import MachineLog
 from tests.helpers import HANG_S, error_of, memwatch
-from tests.record.examples import sample, whole_run
+from tests.record.examples import as_nobody, sample, whole_run
 from tests.report.examples import freeze
 
 
@@ -89,6 +93,22 @@ def test_a_terminal_that_knows_only_ascii_gets_utf8_all_the_same(run: Path) -> N
 
 def test_where_nothing_was_recorded_that_is_said() -> None:
     assert "nothing was recorded" in error_of(memwatch("export", "machine", "--csv", "-"))
+
+
+@pytest.mark.parametrize("name", ["machine", "run.jsonl"])
+def test_what_one_may_not_read_is_one_sentence(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with TemporaryDirectory() as folder:  # pytest's own can be entered by nobody else.
+        os.chmod(folder, 0o755)
+        monkeypatch.setenv("XDG_STATE_HOME", folder)
+        MachineLog(["memwatch", "record"], {}).close()
+        os.chmod(f"{folder}/memwatch", 0o755)
+        secret = Path(folder) / "run.jsonl"
+        secret.touch(mode=0o600)
+        with as_nobody():
+            assert invoke(export, "memwatch export", [name if name == "machine" else str(secret), "--csv", "-"]) == 1
+    assert re.match(r"memwatch: cannot read /.*: Permission denied\n$", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
