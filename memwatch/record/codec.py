@@ -6,15 +6,13 @@ so that an older memwatch reads a newer journal.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
+from functools import cache
 from types import UnionType
 
 from memwatch.core.sample import Gpu, Limit, Memory, Paging, Pressure, Process, Sample
 
 _PARTS: dict[str, type] = {"memory": Memory, "pressure": Pressure, "paging": Paging}
 _LISTS: dict[str, type] = {"limits": Limit, "job": Process, "gpus": Gpu, "others": Process}
-
-_Plan = tuple[tuple[str, bool, frozenset[object]], ...]  # a field's name, whether it has a default, what it may be
-_plans: dict[type, _Plan] = {}
 
 
 def sample_to_json(sample: Sample) -> dict[str, object]:
@@ -62,30 +60,33 @@ def _items(value: object) -> Iterable[object]:
 
 def _made(kind: type, line: object) -> object:
     """An object of a dataclass, from what is known. A field that is nowhere stays at its default, or is unknown."""
-    if not isinstance(line, dict):
+    if not isinstance(line, Mapping):
         raise ValueError(f"no {kind.__name__}: {line!r:.80}")
     values = {}
-    for name, has_default, types in _plan(kind):
+    for name, types, is_needed in _fields_of(kind):
         if name in line:
-            value = values[name] = line[name]
-        elif has_default:
-            continue
+            values[name] = line[name]
+        elif is_needed:
+            values[name] = None
         else:
-            value = values[name] = None
-        if type(value) not in types:
-            raise ValueError(f"{kind.__name__}.{name} cannot be {value!r:.80}")
+            continue
+        if type(values[name]) not in types:
+            raise ValueError(f"{kind.__name__}.{name} cannot be {values[name]!r:.80}")
     return kind(**values)
 
 
-def _plan(kind: type) -> _Plan:
-    """Kept, because a week of samples is a million processes to read."""
-    if kind not in _plans:
-        _plans[kind] = tuple((each.name, each.default is not MISSING, _types(each.type)) for each in fields(kind))
-    return _plans[kind]
+@cache
+def _fields_of(kind: type) -> list[tuple[str, frozenset[type], bool]]:
+    """(name, the types that fit, whether there is no default) of each: a week's record has a million processes."""
+    return [(field.name, frozenset(_types(field.type)), field.default is MISSING) for field in fields(kind)]
 
 
-def _types(kind: object) -> frozenset[object]:
+def _types(kind: object) -> Iterable[type]:
     """`kind` is one that occurs in a Sample: int, str | None, tuple[Limit, ...]."""
     if isinstance(kind, UnionType):
-        return frozenset().union(*map(_types, kind.__args__))
-    return frozenset({int, float} if kind is float else {getattr(kind, "__origin__", kind)})
+        return [each for option in kind.__args__ for each in _types(option)]
+    if kind is float:
+        return [int, float]
+    plain = getattr(kind, "__origin__", kind)
+    assert isinstance(plain, type)
+    return [plain]
