@@ -22,7 +22,8 @@ _FILE = click.Path(allow_dash=True)
 @click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="A table with one row a sample.")
 @click.option("--json", "json_file", type=_FILE, metavar="FILE", help="One object with a list of all events.")
 @click.option("--html", "html_file", type=_FILE, metavar="FILE", help="A page with charts, which needs no network.")
-@click.option("--hours", type=click.FloatRange(min=0, min_open=True), help="Of the machine's record, only the last.")
+@click.option("--hours", type=click.FloatRange(min=0, min_open=True), metavar="N",
+              help="Of the machine's record, only the last N hours.")  # fmt: skip
 @click.option("--show-commands", is_flag=True,
               help="Tell command lines, folders and the job's output, not only program names.")  # fmt: skip
 def export(

@@ -87,10 +87,6 @@ class Journal:
         """Why nothing is written at the moment, in one sentence; None if all is well. To be shown when it changes."""
         return self._file.problem
 
-    @property
-    def size_bytes(self) -> int:
-        return self._file.size_bytes
-
     def start(
         self, limits: Mapping[str, object], containment: Mapping[str, object], t: float | None = None, **more: object
     ) -> Event:
