@@ -100,7 +100,7 @@ def _tiles(story: Story, zone: tzinfo | None) -> Html:
     if (some := story.rates.highest("some")) is not None:
         tiles.append(("Waited for memory", f"{100 * some:.0f} %", "of the time, at most"))
     if stalls := [gap.seconds for gap in story.gaps if gap.kind == GapKind.NO_SAMPLES]:
-        tiles.append(("Longest gap", format_duration(max(stalls)), "in which nothing was recorded"))
+        tiles.append(("Longest gap", format_duration(max(stalls)), "nothing was recorded"))
     tiles.append(("Worst level", story.worst_level, "from calm to act"))
     cells = [joined([element("dt", name), element("dd", value, element("small", of))]) for name, value, of in tiles]
     return element("dl", *(element("div", cell) for cell in cells), class_="tiles")

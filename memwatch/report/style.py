@@ -22,7 +22,7 @@ STYLE = """
 html { -webkit-text-size-adjust: 100%; }
 body {
   margin: 0; background: var(--paper); color: var(--ink);
-  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif;
+  font: .9375rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif;
   font-variant-numeric: tabular-nums; overflow-wrap: anywhere;
 }
 main { max-width: 68rem; margin: 0 auto; padding: 2.2rem 1.5rem 3rem; }
@@ -47,7 +47,7 @@ p { margin: .3rem 0; } ul, ol, dl { margin: 0; padding: 0; list-style: none; }
 .findings ol { list-style: decimal; padding-left: 1.2rem; }
 .facts { display: grid; grid-template-columns: 6.2rem 1fr; gap: .5rem .8rem; padding-left: calc(1rem + 3px); }
 
-.charts { --gutter: 4.6rem; }
+.charts { --gutter: 4.6rem; padding-right: .7rem; }
 .lane, .spans, .xaxis { position: relative; margin-left: var(--gutter); }
 .lane { border-bottom: 1px solid var(--hair); }
 .lane svg, .plot svg { display: block; width: 100%; overflow: visible; }
@@ -121,10 +121,11 @@ footer { margin-top: 3rem; padding-top: .9rem; border-top: 1px solid var(--hair)
 }
 @media print {
   :root { color-scheme: light;
-@LIGHT@ }
+@LIGHT@ --paper: #fff; }
   @page { margin: 14mm; }
-  body { font-size: 10pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  html { font-size: 13px; }
+  body { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   main { max-width: none; padding: 0; } .plot { height: 42mm; } .plot.low { height: 21mm; }
-  h2 { break-after: avoid; } .findings > li, tr { break-inside: avoid; }
+  h2 { break-after: avoid; } .charts, .findings > li, tr { break-inside: avoid; }
 }
 """.replace("@LIGHT@", _LIGHT)
