@@ -17,6 +17,16 @@ MACHINE = "machine"
 _FILE = click.Path(allow_dash=True)
 
 
+def _tell_columns(ctx: click.Context, parameter: click.Parameter, is_asked: bool) -> None:
+    if not is_asked:
+        return
+    from memwatch.record.table import COLUMNS
+
+    width = max(map(len, COLUMNS))
+    click.echo("\n".join(f"{name:<{width}}  {meaning}" for name, meaning in COLUMNS.items()))
+    ctx.exit()
+
+
 @click.command()
 @click.argument("run")
 @click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="A table with one row a sample.")
@@ -24,6 +34,8 @@ _FILE = click.Path(allow_dash=True)
 @click.option("--html", "html_file", type=_FILE, metavar="FILE", help="A page with charts, which needs no network.")
 @click.option("--hours", type=click.FloatRange(min=0, min_open=True), metavar="N",
               help="Of the machine's record, only the last N hours.")  # fmt: skip
+@click.option("--columns", is_flag=True, is_eager=True, expose_value=False, callback=_tell_columns,
+              help="Tell what the columns of the table mean.")  # fmt: skip
 @click.option("--show-commands", is_flag=True,
               help="Tell command lines, folders and the job's output, not only program names.")  # fmt: skip
 def export(
@@ -38,7 +50,7 @@ def export(
     "machine", which is what memwatch record has kept.
 
     FILE is replaced if it is there; - is standard output. The columns of the table have their units in their names,
-    and what is not known is empty.
+    and what is not known is empty: --columns tells them all.
     """
     files = [file for file in (csv_file, json_file, html_file) if file is not None]
     if not files:

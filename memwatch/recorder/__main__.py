@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import sys
 
@@ -12,12 +13,11 @@ from memwatch.record.folder import machine_path, state_path
 from memwatch.record.segments import MachineLog
 from memwatch.recorder.loop import Recorder, RecorderSettings
 
-ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def main(settings: RecorderSettings) -> int:
-    # Waited for between looks, so that none ends a line in the middle. Threads inherit it.
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    ending = _Ending()
     log = MachineLog(["memwatch", "record"], {"interval_s": settings.interval_s})
     # It asks for the processes itself, when it has something to write.
     machine = Machine(output_folder=state_path(), others_interval_s=float("inf"))
@@ -29,10 +29,28 @@ def main(settings: RecorderSettings) -> int:
         if log.journal.problem != told:
             told = log.journal.problem
             _say(told or "the record is written again")
-        ended_by = signal.sigtimedwait(ENDING, wait_s)
-        if ended_by is not None:
-            recorder.end(ended_by.si_signo)
+        number = ending.wait(wait_s)
+        if number is not None:
+            recorder.end(number)
             return ExitCode.OK
+
+
+class _Ending:
+    """A signal to end, waited for between looks, so that it ends no line in the middle.
+
+    Not by sigtimedwait: Python's gives back a signal that nobody sent when it was stopped and continued meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._heard, bell = os.pipe()
+        os.set_blocking(bell, False)
+        signal.set_wakeup_fd(bell)
+        for number in SIGNALS:
+            signal.signal(number, lambda number, frame: None)
+
+    def wait(self, seconds: float) -> int | None:
+        is_heard = select.select([self._heard], [], [], seconds)[0]
+        return os.read(self._heard, 1)[0] if is_heard else None
 
 
 def _say(sentence: str) -> None:

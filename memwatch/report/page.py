@@ -68,16 +68,14 @@ def report_page(
 def _title(story: Story, show_commands: bool) -> str:
     command = (story.start or {}).get("command")
     words = [str(word) for word in command] if isinstance(command, list) else []
-    if not words:
-        return "A run without a name"
-    if not story.is_of_a_job and words[:2] == ["memwatch", "record"]:
+    if not words or (not story.is_of_a_job and words[:2] == ["memwatch", "record"]):
         return "This machine"
     return " ".join(words) if show_commands else program_name(" ".join(words))
 
 
 def _when(story: Story, zone: tzinfo | None) -> str:
     if story.begin_x is None or story.end_x is None:
-        return "There are no events in this journal."
+        return "Nothing was recorded."
     same_day = clock_time(story.begin_x, zone, True)[:10] == clock_time(story.end_x, zone, True)[:10]
     begin, end = clock_time(story.begin_x, zone, True), clock_time(story.end_x, zone, not same_day)
     words = [f"{begin} to {end}", format_duration(story.span_s)]

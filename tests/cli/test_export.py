@@ -17,6 +17,7 @@ from memwatch.cli.invoke import invoke
 from memwatch.record.events import encode
 from memwatch.record.journal import Journal
 from memwatch.record.segments import MachineLog
+from memwatch.record.table import COLUMNS
 from tests.helpers import HANG_S, error_of, memwatch
 from tests.record.examples import as_nobody, sample, whole_run
 from tests.report.examples import freeze
@@ -93,6 +94,12 @@ def test_a_terminal_that_knows_only_ascii_gets_utf8_all_the_same(run: Path) -> N
 
 def test_where_nothing_was_recorded_that_is_said() -> None:
     assert "nothing was recorded" in error_of(memwatch("export", "machine", "--csv", "-"))
+
+
+def test_the_columns_are_told_with_what_they_mean() -> None:
+    lines = memwatch("export", "--columns").out.splitlines()
+    assert [line.split()[0] for line in lines] == list(COLUMNS)
+    assert all(len(line.split()) > 1 for line in lines)
 
 
 @pytest.mark.parametrize("name", ["machine", "run.jsonl"])

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
@@ -85,6 +86,21 @@ def test_a_hard_reset_loses_nothing_that_was_written_and_the_next_one_goes_on() 
         events = list(read_machine_events())
         assert sum(event["event"] == "start" for event in events) == run + 1
         assert not any(event["event"] == "exit" for event in events)
+
+
+def test_its_own_stall_is_in_the_record() -> None:
+    """As in a freeze: it did not get to run, and the clock of the samples around it says how long."""
+    with recording() as recorder:
+        wait_until(lambda: samples() >= 1)
+        recorder.send_signal(signal.SIGSTOP)
+        time.sleep(3)
+        recorder.send_signal(signal.SIGCONT)
+        wait_until(lambda: max(_pauses_s(), default=0.0) >= 3)
+
+
+def _pauses_s() -> list[float]:
+    clocks = [float(str(event["clock_s"])) for event in read_machine_events() if event["event"] == "sample"]
+    return [later - earlier for earlier, later in pairwise(clocks)]
 
 
 def test_a_second_recorder_is_told_that_there_is_one() -> None:
