@@ -10,6 +10,7 @@ A change of level is an event of its own, as in the journal of a run.
 """
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -27,6 +28,9 @@ LOOK_S = 1.0
 LATE_S = 1.0  # beyond when a look was due; a busy desktop's scheduler is late by a tenth of that
 EARLY_S = 0.1  # A timer that fires a little early must not cost a whole look.
 PROCESSES_IN_TROUBLE_S = 2.0
+LED_UP = 10  # looks that are kept in case that trouble comes
+# Full segments that wait to be packed until a trouble is over; more would go over what the record may take.
+MOST_UNTIDY = 4
 # What trouble writes is made to last at once. Otherwise the kernel's own half minute would do, were it a promise.
 SYNC_S = 30.0
 
@@ -61,10 +65,10 @@ class Recorder:
         self._reserve_bytes = _reserve_bytes(first)
         self._decider = Decider(Policy.keeping(self._reserve_bytes))
         self._level = Level.CALM
-        self._unwritten: list[Sample] = []
+        self._unwritten: deque[Sample] = deque(maxlen=LED_UP)
         self._looked_s = first.clock_s
         self._written_s = self._processes_s = self._synced_s = float("-inf")
-        self._is_untidy = True  # Who knows what a crash has left.
+        self._untidy_segments = 1  # Who knows what a crash has left.
 
     def look(self) -> float:
         """One look, and what follows from it; gives back how long to wait for the next."""
@@ -80,9 +84,9 @@ class Recorder:
         else:
             self._unwritten.append(sample)
         self._looked_s = sample.clock_s
-        if self._is_untidy and verdict.level == Level.CALM:
+        if self._untidy_segments > (0 if verdict.level < Level.WARN else MOST_UNTIDY):
             self._log.tidy()
-            self._is_untidy = False
+            self._untidy_segments = 0
         return max(self._look_s - (self._clock() - sample.clock_s), 0.0)
 
     def end(self, signal_number: int | None) -> None:
@@ -102,7 +106,7 @@ class Recorder:
         self._unwritten.clear()
 
     def _write(self, sample: Sample, verdict: Verdict) -> None:
-        self._is_untidy |= self._log.turn()
+        self._untidy_segments += self._log.turn()
         if verdict.level == Level.CALM or sample.clock_s - self._processes_s >= PROCESSES_IN_TROUBLE_S - EARLY_S:
             self._processes_s = sample.clock_s
             sample = replace(sample, others=self._others(sample))

@@ -67,6 +67,7 @@ def test_a_hole_anywhere_costs_only_the_lines_it_touches(run: Path, tmp_path_fac
         pytest.param(b'{"t": 1}\n', id="no event"),
         pytest.param(b'{"event": "sample"}\n', id="no time"),
         pytest.param(b'{"t": NaN, "event": "sample"}\n', id="no time that is a number"),
+        pytest.param(b'{"t": 1' + b"0" * 400 + b', "event": "sample"}\n', id="a time larger than any float"),
         pytest.param(b'{"t": 1, "event": "\xff"}\n', id="not UTF-8"),
         pytest.param(b'{"t":1,"event":"x","deep":' + b"[" * 100_000 + b"\n", id="too deep"),
         pytest.param(b'{"t":1,"event":"x","n":' + b"1" * 10_000 + b"}\n", id="too large a number"),

@@ -14,7 +14,7 @@ from memwatch.record.codec import sample_from_json
 from memwatch.record.events import Event
 from memwatch.record.machine_log import read_machine_events
 from memwatch.record.segments import MachineLog
-from memwatch.recorder.loop import Recorder, RecorderSettings
+from memwatch.recorder.loop import MOST_UNTIDY, Recorder, RecorderSettings
 
 COMMAND = "/usr/bin/python3 /home/me/prepare.py --token hunter2"
 
@@ -192,9 +192,28 @@ def test_packing_waits_for_a_calm_moment(monkeypatch: pytest.MonkeyPatch) -> Non
     assert tidied == [101]  # Once at the beginning, after whatever a crash has left.
     bench.machine.available_bytes = 512 * MIB
     bench.log._segment_bytes = 1
-    bench.look(5)
+    bench.look(3)
     assert tidied == [101]
     bench.log._segment_bytes = GIB
     bench.machine.available_bytes = 20 * GIB
     bench.look(60)
     assert len(tidied) == 2
+
+
+def test_packing_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that is always in trouble must not go over the cap for it."""
+    bench = Bench()
+    tidied = []
+    monkeypatch.setattr(MachineLog, "tidy", lambda log: tidied.append(bench.machine.clock_s))
+    bench.machine.available_bytes = 512 * MIB
+    bench.log._segment_bytes = 1
+    bench.look(3 * MOST_UNTIDY)
+    assert len(tidied) >= 2
+
+
+def test_what_led_up_is_bounded_however_long_the_interval() -> None:
+    bench = Bench(interval_s=10_000.0)
+    bench.look(100)
+    bench.machine.available_bytes = GIB
+    bench.look(1)
+    assert bench.clocks() == [101, *range(191, 202)]
