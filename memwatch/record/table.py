@@ -14,8 +14,8 @@ from memwatch.core.change import change_between
 from memwatch.core.programs import program_name
 from memwatch.core.sample import Process, Sample
 from memwatch.errors import printable
-from memwatch.record.codec import sample_from_json
 from memwatch.record.events import Event
+from memwatch.record.plausible import plausible_sample
 
 MYPY = False
 if MYPY:
@@ -68,10 +68,9 @@ def write_table(events: Iterable[Event], file: "TextIO") -> int:
         if event["event"] == "verdict":
             level = str(event.get("level"))
         elif event["event"] == "sample":
-            try:
-                sample = sample_from_json(event)
-            except ValueError:
-                continue  # From a memwatch that knows another kind of sample.
+            sample = plausible_sample(event)
+            if sample is None:
+                continue
             row = _readings(sample) | _rates(before, sample) | {"level": level, "stands_for": event.get("every", 1)}
             writer.writerow([_cell(row.get(name)) for name in COLUMNS])
             before = sample

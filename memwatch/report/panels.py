@@ -75,7 +75,7 @@ def absent(story: Story) -> list[str]:
 
 
 def _memory(story: Story) -> Panel | None:
-    if story.total_bytes is None:
+    if not story.total_bytes:
         return None
     lines = [_sized(story, "used", "machine", "machine", is_area=True)]
     if story.is_of_a_job:
@@ -96,7 +96,7 @@ def _reserve(story: Story, total_bytes: int) -> Iterator[Rule]:
 
 def _limit(story: Story) -> Panel | None:
     limit: Limit | None = story.limit
-    if limit is None:
+    if limit is None or not limit.limit_bytes:
         return None
     lines = [_sized(story, "limit", "in use, without page cache", "job", is_area=True)]
     ticks = size_ticks(limit.limit_bytes, most=3)

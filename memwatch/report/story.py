@@ -13,8 +13,8 @@ from statistics import median
 
 from memwatch.core.change import change_between
 from memwatch.core.sample import Gpu, Limit, Sample
-from memwatch.record.codec import sample_from_json
 from memwatch.record.events import Event
+from memwatch.record.plausible import is_plausible_time, plausible_sample
 from memwatch.report import marks
 from memwatch.report.columns import Columns
 from memwatch.report.marks import Mark
@@ -28,7 +28,9 @@ SHORTEST_GAP_S = 3.0
 LAST_INTERVALS = 9
 UNTOLD_INTERVAL_S = 1.0  # the guard's slowest, which its journal does not tell
 FIRST_INTERVAL_S = 5.0
+LONGEST_INTERVAL_S = 1e7  # beyond it nobody records
 OUT_OF_ORDER_S = 1.0  # events of one moment may be written in another order; more than that is a clock set back
+MOST_EVERY = 10_000  # what a journal leaves out between two samples is a hundred at the most
 MOST_MARKS = 200
 MOST_GAPS = 200
 
@@ -115,11 +117,11 @@ class _Reader:
 
     def take(self, event: Event) -> None:
         kind, t = event["event"], float(str(event["t"]))
+        if not is_plausible_time(t):
+            return
         if kind == "sample":
-            try:
-                self._sample(sample_from_json(event), every=event.get("every"))
-            except ValueError:
-                return  # From a memwatch that knows another kind of sample.
+            if (sample := plausible_sample(event)) is not None:
+                self._sample(sample, every=event.get("every"))
         elif kind == "start":
             self._start(event, self._x(t))
         elif kind == "verdict":
@@ -146,14 +148,14 @@ class _Reader:
         story.exit = None
         limits = event.get("limits")
         told = limits.get("interval_s") if isinstance(limits, dict) else None
-        self._told_interval_s = float(told) if isinstance(told, int | float) else UNTOLD_INTERVAL_S
+        self._told_interval_s = told if isinstance(told, float) and 0 < told < LONGEST_INTERVAL_S else UNTOLD_INTERVAL_S
 
     def _sample(self, sample: Sample, every: object) -> None:
         story, last = self.story, self._last
         passed_s = 0.0 if last is None else max(sample.clock_s - last.clock_s, 0.0)
         x = self._x(sample.t, self._last_x + passed_s)
         if last is not None:
-            self._look_for_gap(last, sample, x, every if isinstance(every, int) else 1)
+            self._look_for_gap(last, sample, x, every if isinstance(every, int) and 0 < every < MOST_EVERY else 1)
         story.samples += 1
         story.levels.add(x, self._levels(sample))
         self._rates(sample, x)
