@@ -113,7 +113,8 @@ def _diagnosed(diagnosis: Diagnosis | None, lettered: list[tuple[str, Finding]],
     else:
         parts.append(element("p", "Nothing that would explain a freeze."))
     facts = [("Ruled out", diagnosis.ruled_out), ("Not known", diagnosis.not_known)]
-    facts += [("Evidence", tuple(f"{source.name}: {source.found or source.missing}" for source in diagnosis.sources))]
+    facts.append(("Looked at", tuple(f"{each.name}: {each.found}" for each in diagnosis.sources if each.found)))
+    facts.append(("Not seen", tuple(f"{each.name}: {each.missing}" for each in diagnosis.sources if each.missing)))
     rows = [joined([element("dt", name), element("dd", _list(items))]) for name, items in facts if items]
     return joined([*parts, element("dl", *rows, class_="facts")])
 
