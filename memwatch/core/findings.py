@@ -1,0 +1,84 @@
+"""Findings: what went wrong, why, on what evidence, and what to do; and a Diagnosis, which is all that is known.
+
+Times are Unix seconds; None where the evidence does not tell. Every text may hold names from outside (of programs, of
+cgroups): whoever shows one makes it printable first.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Confidence(StrEnum):
+    """high: seen directly, or from two places. medium: seen in one. low: it fits, and so would something else."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Cause(StrEnum):
+    """What is looked for; the order is that of the report where two are as bad and as sure."""
+
+    SWAP_THRASHING = "swap-thrashing"
+    PAGE_CACHE_CHURN = "page-cache-churn"
+    OOM_KILL = "oom-kill"
+    CGROUP_LIMIT = "cgroup-limit"
+    OOMD_KILL = "oomd-kill"  # by systemd-oomd
+    DAEMON_KILL = "daemon-kill"  # by earlyoom or nohang
+    STOPPED_BY_MEMWATCH = "stopped-by-memwatch"
+    DIRTY_STALL = "dirty-stall"
+    DISK_FULL = "disk-full"
+    GPU_XID = "gpu-xid"
+    GPU_MEMORY = "gpu-memory"
+    HUNG_TASKS = "hung-tasks"
+    CPU_SATURATION = "cpu-saturation"
+    MEMORY_STALLS = "memory-stalls"  # since boot, at times that nobody wrote down
+    UNEXPLAINED_FREEZE = "unexplained-freeze"
+
+
+# Times in which the machine did not answer, as opposed to moments at which something was killed or full.
+FREEZES = frozenset(
+    {
+        Cause.SWAP_THRASHING,
+        Cause.PAGE_CACHE_CHURN,
+        Cause.DIRTY_STALL,
+        Cause.HUNG_TASKS,
+        Cause.CPU_SATURATION,
+        Cause.UNEXPLAINED_FREEZE,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    cause: Cause
+    what: str  # one sentence; the report's headline
+    why: str
+    confidence: Confidence
+    evidence: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+    start_t: float | None = None
+    end_t: float | None = None  # the same as start_t for a moment
+
+    @property
+    def is_freeze(self) -> bool:
+        return self.cause in FREEZES
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A place where evidence was looked for: what was `found`, or why it is `missing`."""
+
+    name: str
+    found: str | None = None
+    missing: str | None = None
+    start_t: float | None = None
+    end_t: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    findings: tuple[Finding, ...] = ()  # the worst first
+    ruled_out: tuple[str, ...] = ()  # "GPU (0 %, 1.1 of 12.0 GiB)"
+    not_known: tuple[str, ...] = ()  # each with what would tell it next time
+    sources: tuple[Source, ...] = ()
