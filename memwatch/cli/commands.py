@@ -12,6 +12,7 @@ COMMANDS = {
     "attach": "Watch a run that is under way.",
     "runs": "List what was run, and how it went.",
     "verify": "Check finished output against its manifest.",
+    "diagnose": "Tell why the machine froze, or a job was killed.",
     "doctor": "Tell what this machine offers, and what is missing.",
 }
 

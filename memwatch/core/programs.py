@@ -1,0 +1,34 @@
+"""Names of programs, without their arguments: those may hold what nobody else should read."""
+
+import re
+
+# What runs a program that is written in its own language; that program's name says more.
+_INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|bash|sh|dash|zsh|Rscript|java)[\d.]*")
+_SCRIPT = re.compile(r"[\w.+-]+\.(?:py|pl|rb|js|mjs|sh|R|jar|ipynb)")
+_MODULE = re.compile(r"[A-Za-z_][\w.]*")
+_PROGRAM_CHARACTERS = 40
+
+
+def program_name(command: str) -> str:
+    """'/usr/bin/python3 -u prepare.py --key SECRET' is 'python3 prepare.py'; 'sshd: me@pts/0' is 'sshd'."""
+    words = command.split(" ")
+    program = _base(words[0]).rstrip(":") or "?"
+    if _INTERPRETER.fullmatch(program) is not None and (script := _script(words[1:])):
+        return f"{program} {script}"[: 2 * _PROGRAM_CHARACTERS]
+    return program[:_PROGRAM_CHARACTERS]
+
+
+def _script(words: list[str]) -> str | None:
+    """Only what looks like the name of a script or a module is shown."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word == "-m":
+            return f"-m {following}" if _MODULE.fullmatch(following) else None
+        if word == "-c" or word == "-e":
+            return None
+        if not word.startswith("-"):
+            return _base(word) if _SCRIPT.fullmatch(_base(word)) else None
+    return None
+
+
+def _base(word: str) -> str:
+    return word.rstrip("/").rpartition("/")[2]
