@@ -35,18 +35,18 @@ def report(diagnosis: Diagnosis, now_t: float, columns: int) -> list[str]:
     lines: list[str] = []
     for finding in diagnosis.findings:
         lines += [_head(finding, now_t, columns)]
-        lines += _block("WHAT", [finding.what], columns)
-        lines += _block("WHY", [finding.why], columns)
-        lines += _block("EVIDENCE", finding.evidence, columns)
+        lines += block("WHAT", [finding.what], columns)
+        lines += block("WHY", [finding.why], columns)
+        lines += block("EVIDENCE", finding.evidence, columns)
         lines += [""] if len(diagnosis.findings) > 1 else []
     if not diagnosis.findings:
         lines.append("Nothing was found that would explain a freeze or a killed job.")
-    lines += _block("RULED OUT", diagnosis.ruled_out, columns)
-    lines += _block("NOT KNOWN", diagnosis.not_known, columns)
+    lines += block("RULED OUT", diagnosis.ruled_out, columns)
+    lines += block("NOT KNOWN", diagnosis.not_known, columns)
     for number, advice in enumerate(_numbered(diagnosis.findings)):
-        lines += _block("" if number else "NEXT", [advice], columns, hanging=3)
-    lines += _block("LOOKED AT", [_found(source, now_t) for source in diagnosis.sources if source.found], columns)
-    lines += _block("NOT SEEN", _missing(diagnosis.sources), columns)
+        lines += block("" if number else "NEXT", [advice], columns, hanging=3)
+    lines += block("LOOKED AT", [_found(source, now_t) for source in diagnosis.sources if source.found], columns)
+    lines += block("NOT SEEN", _missing(diagnosis.sources), columns)
     return lines
 
 
@@ -89,7 +89,7 @@ def _numbered(findings: Iterable[Finding]) -> list[str]:
     return [f"{number}. {sentence}" for number, sentence in enumerate(list(advice)[:MOST_ADVICE], 1)]
 
 
-def _block(label: str, sentences: Iterable[str], columns: int, hanging: int = 0) -> list[str]:
+def block(label: str, sentences: Iterable[str], columns: int, hanging: int = 0) -> list[str]:
     """Sentences after one another, wrapped and indented below the label; nothing where there are none."""
     text = BETWEEN.join(printable(sentence) for sentence in sentences if sentence)
     if not text:
