@@ -98,7 +98,7 @@ def holds_all(node: ast.ListComp, names: Names) -> bool:
     first = node.generators[0]
     if is_data(first.iter, names):
         return not any(each.ifs for each in node.generators) or has_encoder(node)
-    return has_encoder(node.elt) and _is_nested(node) and not is_bounded(first.iter)
+    return has_encoder(node) and _is_nested(node) and not is_bounded(first.iter)
 
 
 def _is_nested(node: ast.ListComp) -> bool:

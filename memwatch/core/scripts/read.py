@@ -33,7 +33,6 @@ _PARQUET = {"pd.read_parquet", "pandas.read_parquet", "pq.read_table", "pyarrow.
 _TEXT_ARRAYS = {"np.loadtxt", "numpy.loadtxt", "np.genfromtxt", "numpy.genfromtxt"}
 _BINARY_ARRAYS = {"np.fromfile", "numpy.fromfile"}
 _FROM_DATASET = {"to_pandas", "to_list", "to_dict"}
-_PLAIN_TESTS = (ast.Name, ast.Call, ast.Attribute, ast.UnaryOp)
 
 
 def read_script(source: bytes | str) -> list[Hit]:
@@ -205,7 +204,7 @@ class _Reader(ast.NodeVisitor):
         of_the_loop = any(each in self._loops[-1].gives for value in values for each in names_in(value))
         if encodes and not all(loop.is_bounded for loop in self._loops):
             self._note(Pattern.TOKEN_LIST, node)
-        elif over_data and of_the_loop and all(isinstance(test, _PLAIN_TESTS) for test in self._tests):
+        elif over_data and of_the_loop and all(_is_plain(test) for test in self._tests):
             self._note(Pattern.WHOLE_TEXT if kind == Kind.EMPTY_TEXT else Pattern.RECORD_LIST, node)
         else:
             return
@@ -233,3 +232,10 @@ class _Reader(ast.NodeVisitor):
             source = source[: SOURCE_CHARACTERS - 1] + "…"
         holds, instead = WORDS[pattern]
         self.hits.append(Hit(pattern, line, source, holds, instead))
+
+
+def _is_plain(test: ast.expr) -> bool:
+    """It leaves out what is empty, and no more: 'if line', 'if not line.strip()'."""
+    if isinstance(test, ast.UnaryOp):
+        return _is_plain(test.operand)
+    return isinstance(test, ast.Name) or (isinstance(test, ast.Call) and dotted(test.func).endswith("strip"))

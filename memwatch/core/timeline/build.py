@@ -11,7 +11,7 @@ from memwatch.core.timeline.stretches import OpenStretch
 
 INTERVAL_S = 2.0  # over which rates are read: PSI moves in steps, and samples come up to ten times a second
 JOIN_S = 30.0  # strain that pauses for less is one stretch
-SHORTEST_STRAIN_S = 4.0
+SHORTEST_STRAIN_S = 6.0
 GAP_S = 8.0
 GAP_INTERVALS = 4.0  # times the usual interval
 CLOCK_DRIFT_S = 3.0
@@ -115,7 +115,7 @@ class TimelineBuilder:
         if (sample.t - last.t) - span_s > CLOCK_DRIFT_S:
             self._sleeps.append(Sleep(last.t, sample.t))
         interval_s = span_s / max(stands_for, 1)
-        is_gap = interval_s > max(GAP_S, GAP_INTERVALS * (self._typical_s or GAP_S))
+        is_gap = self._typical_s is not None and interval_s > max(GAP_S, GAP_INTERVALS * self._typical_s)
         busy_cores = self._busy_cores(sample)
         if is_gap:
             self._gap(last, sample, busy_cores)

@@ -62,7 +62,7 @@ class Growths:
         """The fastest growing first; those that were still seen after `since_t`."""
         found = []
         for track in self._tracks.values():
-            low = min(track.earlier_low, track.low)
+            low = min(track.earlier_low, track.low, key=lambda point: (point[0], -point[1]))
             if track.seen_t >= since_t and track.high[1] >= low[1]:
                 name = track.command if self._show_commands else program_name(track.command)
                 found.append(Growth(track.pid, name, low[0], track.high[0], low[1], track.high[1]))
@@ -78,9 +78,10 @@ class Growths:
             return
         track.command = process.command  # It may have become another program.
         track.seen_t, track.size_bytes = t, now[0]
-        if now[0] < track.low[0]:
+        # It grew from when it was last at its lowest to when it was first at its highest.
+        if now[0] <= track.low[0]:
             track.low = now
-        if now[0] <= min(track.low[0], track.earlier_low[0]) or now[0] >= track.high[0]:
+        if now[0] <= min(track.low[0], track.earlier_low[0]) or now[0] > track.high[0]:
             track.high = now
 
     def _pass_on(self, t: float) -> None:
