@@ -49,7 +49,7 @@ def _findings(evidence: Evidence) -> list[Finding]:
         *disk_findings(evidence),
         *gpu_findings(evidence),
         *lockup_findings(evidence),
-        *busy_now_findings(evidence),
+        *([] if evidence.is_of_run else busy_now_findings(evidence)),
     ]
     found += hung_findings(evidence, found)
     if not any(finding.cause in _OF_MEMORY for finding in found):

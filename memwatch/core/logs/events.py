@@ -39,6 +39,10 @@ _EARLYOOM = re.compile(
 _NOHANG_VICTIM = re.compile(r"\s*PID: +(?P<pid>\d+), [Nn]ame: (?P<name>.*), badness: \d+")
 _NOHANG_RSS = re.compile(r"\s*VmRSS: +(?P<mib>\d+) MiB")
 _NOHANG_SENT = re.compile(r"\s*Send(?:ing)? (?P<signal>SIG\w+) to the victim")
+# One of these stands in every line that begins something; nearly all lines of a log have none, and cost one look.
+_HINT = re.compile(
+    r"oom|Killed process|INFO: task|NVRM|nvidia|amdgpu|i915|xe |\[TTM\]|\[drm\]|soft lockup|No space left|ENOSPC"
+)
 _FULL_DISK = re.compile(r".*(?:No space left on device|\bENOSPC\b)")
 
 
@@ -193,6 +197,8 @@ class _Reader:
 
     def _kernel(self, line: LogLine) -> None:
         t, text = line.t, line.text
+        if self.hung is None and not self.oom.is_reading and _HINT.search(text) is None:
+            return
         if self.hung is not None:
             self._stack(self.hung, text)
         kill = self.oom.feed(t, text)

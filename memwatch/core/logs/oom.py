@@ -96,17 +96,21 @@ class OomReader:
     def __init__(self, page_bytes: int = 4 * KIB) -> None:
         self._page_bytes = page_bytes
         self._open: _Open | None = None
+        self.is_reading = False  # in a report whose victim has not been named yet: every line may belong to it
 
     def feed(self, t: float | None, text: str) -> OomKill | None:
         """The kill, once its last line has come."""
         if (invoked := _INVOKED.match(text)) is not None:
             self._open = _Open(t, invoked_by=invoked["name"])
+            self.is_reading = True
             return None
         if (killed := _KILLED.match(text)) is not None:
             # The report stays open: the rest of a cgroup may be killed with the victim, and its table is theirs too.
+            self.is_reading = False
             return self._kill(t, killed)
-        if self._open is not None:
+        if self._open is not None and self.is_reading:
             self._take(self._open, text)
+            self.is_reading = _is_near(self._open.t, t)
         return None
 
     def _take(self, report: _Open, text: str) -> None:
