@@ -23,6 +23,7 @@ def _loaded_by(code: str) -> set[str]:
             "import memwatch.cli.run, memwatch.cli.runs, memwatch.cli.verify, memwatch.cli.doctor", id="all commands"
         ),
         pytest.param("sys.argv = ['memwatch', '--help']; import memwatch.cli; memwatch.cli.main()", id="--help"),
+        pytest.param("import memwatch.cli.diagnose, memwatch.diagnose.collect, memwatch.cli.script", id="diagnose"),
         pytest.param("import memwatch.tokenize.command", id="the coordinator, which is to stay small"),
         pytest.param("import memwatch.guard.__main__, memwatch.guard.loop", id="the guard"),
         pytest.param("import memwatch.probe.machine, memwatch.record.journal", id="what the guard reads and writes"),
@@ -35,7 +36,7 @@ def test_nothing_heavy_is_loaded_by(code: str) -> None:
 def test_the_core_knows_nothing_of_the_rest() -> None:
     code = (
         "import pkgutil, importlib, memwatch.core as core\n"
-        "for found in pkgutil.iter_modules(core.__path__): importlib.import_module(f'memwatch.core.{found.name}')\n"
+        "for found in pkgutil.walk_packages(core.__path__, 'memwatch.core.'): importlib.import_module(found.name)\n"
         "print(*(name for name in sys.modules if name.startswith('memwatch.')), file=sys.stderr)"
     )
     script = f"import sys\n{code}"

@@ -20,7 +20,7 @@ def program_name(command: str) -> str:
 
 def _script(words: list[str]) -> str | None:
     """Only what looks like the name of a script or a module is shown."""
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in zip(words, [*words[1:], ""], strict=False):
         if word == "-m":
             return f"-m {following}" if _MODULE.fullmatch(following) else None
         if word == "-c" or word == "-e":

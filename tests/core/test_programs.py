@@ -15,6 +15,8 @@ from memwatch.core.programs import program_name
         ("/usr/lib/firefox/firefox -P SECRET", "firefox"),
         ("sshd: me@pts/0", "sshd"),
         ("bash -e run.sh", "bash"),
+        ("python3", "python3"),
+        ("python3 -m", "python3"),
         ("", "?"),
         ("x" * 500, "x" * 40),
     ],
