@@ -33,7 +33,7 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # Generic only in newer c
 
 @click.command()
 @click.argument("run", required=False)
-@click.option("--since", "since_s", type=Age(), default="7d", show_default=True, help="How far to look back.")
+@click.option("--since", "since_s", type=Age(), default="3d", show_default=True, help="How far to look back.")
 @click.option("--script", type=click.Path(exists=True, dir_okay=False), help="Read this Python script instead.")
 @click.option("--input", "input_path", type=click.Path(exists=True, dir_okay=False), help="What the script will read.")
 @click.option("--show-commands", is_flag=True, help="Show command lines, and not only the names of programs.")

@@ -71,7 +71,7 @@ def _told_victims(evidence: Evidence) -> set[int]:
     told = set()
     for line in evidence.timelines:
         for stretch in line.stretches:
-            grower = main_grower(stretch.growers)
+            grower = main_grower(stretch)
             told |= {kill.pid for kill in kills_in(stretch, evidence) if grower is not None and kill.pid == grower.pid}
     return told
 
@@ -156,7 +156,7 @@ def _is_named(pids: frozenset[int], evidence: Evidence) -> list[bool]:
 
 
 def _script_of(evidence: Evidence) -> str:
-    growers = [main_grower(stretch.growers) for line in evidence.timelines for stretch in line.stretches]
+    growers = [main_grower(stretch) for line in evidence.timelines for stretch in line.stretches]
     biggest = [growth for line in evidence.timelines for growth in line.biggest[:1]]
     for grower in (*growers, *biggest):
         if grower is not None and grower.name.endswith(".py"):

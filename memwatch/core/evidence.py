@@ -89,7 +89,10 @@ class Evidence:
     def name_of(self, pid: int, comm: str) -> str:
         """As the records call it, who know more of its command line than the kernel's log does."""
         for line in self.timelines:
-            for growth in (*line.biggest, *(grown for stretch in line.stretches for grown in stretch.growers)):
+            for growth in (
+                *line.biggest,
+                *(grown for stretch in line.stretches for grown in (*stretch.growers, *stretch.swapped)),
+            ):
                 # The kernel keeps 15 bytes of a name.
                 if growth.pid == pid and growth.name.split(" ")[0].startswith(comm[:15]):
                     return growth.name

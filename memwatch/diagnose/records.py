@@ -20,7 +20,7 @@ from memwatch.record.runs import RunInfo, State
 
 # Processes are most of a sample's line, and most of the work of reading it; so often is often enough to see who grows.
 RUN_PROCESSES_S = 0.5
-MACHINE_PROCESSES_S = 15.0
+MACHINE_PROCESSES_S = 4.0
 SILENT_S = 120.0  # far longer than a recorder is silent
 MOST_ACTIONS = 20
 MOST_WORDS = 160

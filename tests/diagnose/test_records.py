@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from memwatch.core.diagnose import diagnose
+from memwatch.core.evidence import Evidence
+from memwatch.core.findings import Cause
 from memwatch.core.sample import Sample
 from memwatch.core.timeline.model import Strain
 from memwatch.core.units import MIB
 from memwatch.diagnose.records import read_machine, read_run
 from memwatch.record.events import Event, sample_event
+from memwatch.record.replay import read_events
 from tests.core.timeline.records import START_T, Record, freeze
 
 FOLDER = Path(__file__).parent / "recorded"
@@ -125,3 +129,13 @@ class TestTheMachinesRecord:
         tracemalloc.stop()
         assert timeline.samples == 1500
         assert peak_bytes < MIB
+
+    def test_a_real_one_with_others_that_grew_more(self) -> None:
+        """prepare.py thrashed in a cgroup of 150 MiB, while a virtual machine and tests took and freed gigabytes."""
+        timeline = read_machine(read_events(FOLDER / "machine.jsonl"), False, until_t=1794816042.0)
+        (stretch,) = timeline.stretches
+        assert stretch.growers[0].name in ("qemu-system-x86_64", "python")
+        found = diagnose(Evidence(1794816050.0, timelines=(timeline,))).findings
+        assert [finding.cause for finding in found] == [Cause.SWAP_THRASHING]
+        assert found[0].what.startswith("Swap thrashing inside a memory limit: python3 prepare.py (12506) grew")
+        assert "the machine itself always had 20.3 GiB" in found[0].why.replace("The", "the", 1)

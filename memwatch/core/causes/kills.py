@@ -103,7 +103,7 @@ def _grower_before(kill: OomKill, evidence: Evidence) -> Growth | None:
     for line in evidence.timelines:
         for stretch in line.stretches:
             if stretch.start_t - 10 <= kill.t <= stretch.end_t + 180:
-                return main_grower(stretch.growers)
+                return main_grower(stretch)
     return None
 
 

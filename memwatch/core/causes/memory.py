@@ -1,7 +1,7 @@
 """Causes that a record of samples shows: swap thrashing, page-cache churn, and a limit that is full."""
 
 from memwatch.core.causes.hung import hung_in
-from memwatch.core.causes.wording import clock, growth, sentence, share
+from memwatch.core.causes.wording import clock, growth, listed, sentence, share
 from memwatch.core.evidence import Evidence
 from memwatch.core.findings import Cause, Confidence, Finding
 from memwatch.core.logs.events import HungTask, Wait
@@ -29,26 +29,36 @@ def stretch_findings(evidence: Evidence) -> list[Finding]:
 
 def kills_in(stretch: Stretch, evidence: Evidence) -> list[OomKill]:
     """OOM kills that ended it, or tried to; a cgroup's, only where it killed one that grew."""
-    growers = {growth.pid for growth in stretch.growers}
+    growers = {growth.pid for growth in _suspects(stretch)}
     return [
         event
         for event in (() if evidence.log is None else evidence.log.events)
         if isinstance(event, OomKill)
         and event.t is not None
         and stretch.start_t - 10 <= event.t <= stretch.end_t + KILL_AFTER_S
-        and (event.pid in growers or not (event.in_cgroup or _is_inside_limit(stretch)))
+        and (event.pid in growers or not (event.in_cgroup or _has_plenty(stretch)))
     ]
 
 
-def main_grower(growers: tuple[Growth, ...]) -> Growth | None:
+def main_grower(stretch: Stretch) -> Growth | None:
+    """Whoever grew most of all that could have caused it, if one did."""
+    growers = _suspects(stretch)
     grown = sum(growth.grown_bytes for growth in growers)
     if not growers or growers[0].grown_bytes < max(SMALLEST_GROWTH_BYTES, MAIN_GROWER_SHARE * grown):
         return None
     return growers[0]
 
 
+def _suspects(stretch: Stretch) -> tuple[Growth, ...]:
+    """Where the machine had plenty, a process that grew took nothing from anyone: only those whose own memory was
+    pushed out to swap had too little of it."""
+    if stretch.strain == Strain.SWAP and _has_plenty(stretch):
+        return stretch.swapped
+    return stretch.growers if stretch.limit is not None or not _has_plenty(stretch) else ()
+
+
 def _stretch_finding(line: Timeline, stretch: Stretch, evidence: Evidence) -> Finding:
-    grower = main_grower(stretch.growers)
+    grower = main_grower(stretch)
     kills = kills_in(stretch, evidence)
     hung = _hung_for_memory(stretch, evidence)
     end_t = max([stretch.end_t, *(kill.t for kill in kills if kill.t is not None and _is_grower(kill, grower))])
@@ -74,9 +84,12 @@ def _cause(stretch: Stretch) -> Cause:
 
 def _is_inside_limit(stretch: Stretch) -> bool:
     """The machine had plenty, and a limit had nothing left."""
+    return stretch.limit is not None and _has_plenty(stretch)
+
+
+def _has_plenty(stretch: Stretch) -> bool:
     available, total = stretch.least_available_bytes, stretch.total_bytes
-    plenty = available is None or total is None or available > PLENTY_SHARE * total
-    return stretch.limit is not None and plenty
+    return available is not None and total is not None and available > PLENTY_SHARE * total
 
 
 def _what(stretch: Stretch, grower: Growth | None) -> str:
@@ -87,10 +100,20 @@ def _what(stretch: Stretch, grower: Growth | None) -> str:
     }[stretch.strain]
     if _is_inside_limit(stretch) and stretch.limit is not None:
         kind += f" inside the memory limit of {stretch.limit.path}"
+    elif _has_plenty(stretch):
+        kind += " inside a memory limit"
     if grower is None:
-        return f"{kind}; no single process grew enough to be named."
+        return f"{kind}; {_nobody(stretch)}."
     span = format_duration(max(grower.to_t - grower.from_t, 0.0))
     return f"{kind}: {grower.name} ({grower.pid}) grew {growth(grower.from_bytes, grower.to_bytes)} in {span}."
+
+
+def _nobody(stretch: Stretch) -> str:
+    """Why no one is named."""
+    grew = [each for each in _suspects(stretch) if each.grown_bytes >= SMALLEST_GROWTH_BYTES]
+    if grew:
+        return f"{listed([f'{each.name} ({each.pid})' for each in grew])} grew together"
+    return "no process that was recorded grew enough to be named"
 
 
 def _why(stretch: Stretch, evidence: Evidence) -> str:
@@ -99,6 +122,9 @@ def _why(stretch: Stretch, evidence: Evidence) -> str:
     if _is_inside_limit(stretch) and stretch.limit is not None:
         limit = format_size(stretch.limit.limit_bytes)
         parts.append(f"of the limit of {limit} nothing was left, while the machine had plenty")
+    elif _has_plenty(stretch) and stretch.least_available_bytes is not None:
+        left = format_size(stretch.least_available_bytes)
+        parts.append(f"the machine itself always had {left}, so a cgroup's limit was full, which is not recorded")
     elif stretch.least_available_bytes is not None:
         left = format_size(stretch.least_available_bytes)
         parts.append(f"available memory was down to {left} at {clock(stretch.least_available_t, now_t)}")

@@ -153,7 +153,7 @@ class TimelineBuilder:
         if stretch is None:
             return
         if stretch.strained_s >= SHORTEST_STRAIN_S:
-            self._stretches.append(stretch.closed(self._growths.growers(stretch.start_t), cut_off))
+            self._stretches.append(stretch.closed(self._growths, cut_off))
 
     def _cut(self, last: Sample, rebooted: bool) -> None:
         memory = last.memory

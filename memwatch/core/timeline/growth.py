@@ -22,6 +22,7 @@ class Growth:
     to_bytes: int
     from_t: float
     to_t: float
+    swapped_bytes: int = 0  # at most, of what it took
 
     @property
     def grown_bytes(self) -> int:
@@ -37,6 +38,7 @@ class _Track:
     low: tuple[int, float]
     earlier_low: tuple[int, float]
     high: tuple[int, float]
+    swapped_bytes: int
 
 
 class Growths:
@@ -60,22 +62,32 @@ class Growths:
 
     def growers(self, since_t: float) -> tuple[Growth, ...]:
         """The fastest growing first; those that were still seen after `since_t`."""
+        grown = [growth for growth in self._all(since_t) if growth.grown_bytes > 0]
+        return tuple(sorted(grown, key=lambda growth: -growth.grown_bytes)[:MOST_GROWERS])
+
+    def swapped(self, since_t: float) -> tuple[Growth, ...]:
+        """Those whose memory was pushed out, the most first."""
+        swapped = [growth for growth in self._all(since_t) if growth.swapped_bytes > 0]
+        return tuple(sorted(swapped, key=lambda growth: -growth.swapped_bytes)[:MOST_GROWERS])
+
+    def _all(self, since_t: float) -> list[Growth]:
         found = []
         for track in self._tracks.values():
             low = min(track.earlier_low, track.low, key=lambda point: (point[0], -point[1]))
             if track.seen_t >= since_t and track.high[1] >= low[1]:
                 name = track.command if self._show_commands else program_name(track.command)
-                found.append(Growth(track.pid, name, low[0], track.high[0], low[1], track.high[1]))
-        found = [growth for growth in found if growth.grown_bytes > 0]
-        return tuple(sorted(found, key=lambda growth: -growth.grown_bytes)[:MOST_GROWERS])
+                sizes = (low[0], track.high[0], low[1], track.high[1])
+                found.append(Growth(track.pid, name, *sizes, track.swapped_bytes))
+        return found
 
     def _see(self, process: Process, t: float) -> None:
         now = (process.rss_bytes + process.swap_bytes, t)
         track = self._tracks.get((process.pid, process.start_ticks))
         if track is None:
             key = (process.pid, process.start_ticks)
-            self._tracks[key] = _Track(process.pid, process.command, t, now[0], now, now, now)
+            self._tracks[key] = _Track(process.pid, process.command, t, now[0], now, now, now, process.swap_bytes)
             return
+        track.swapped_bytes = max(track.swapped_bytes, process.swap_bytes)
         track.command = process.command  # It may have become another program.
         track.seen_t, track.size_bytes = t, now[0]
         # It grew from when it was last at its lowest to when it was first at its highest.

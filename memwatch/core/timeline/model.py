@@ -50,7 +50,8 @@ class Stretch:
     zram_bytes: int | None
     limit: Limit | None  # where it was full: the tightest
     longest_gap_s: float
-    growers: tuple[Growth, ...]
+    growers: tuple[Growth, ...]  # who grew most first
+    swapped: tuple[Growth, ...]  # of whom most was in swap first
     gpus: tuple[GpuUse, ...] | None
     cut_off: bool = False  # the record ends in it
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from memwatch.core.sample import Limit, Sample
 from memwatch.core.timeline.gpus import GpuSums
-from memwatch.core.timeline.growth import Growth
+from memwatch.core.timeline.growth import Growths
 from memwatch.core.timeline.model import Strain, Stretch
 from memwatch.core.timeline.strain import Interval
 
@@ -55,7 +55,7 @@ class OpenStretch:
                 self.limit = limit
         self.gpus.see(sample.gpus, sample.t)
 
-    def closed(self, growers: tuple[Growth, ...], cut_off: bool) -> Stretch:
+    def closed(self, growths: Growths, cut_off: bool) -> Stretch:
         memory = None if self.last_memory is None else self.last_memory.memory
         return Stretch(
             strain=self.strain,
@@ -74,7 +74,8 @@ class OpenStretch:
             zram_bytes=None if memory is None else memory.zram_bytes,
             limit=self.limit,
             longest_gap_s=self.longest_gap_s,
-            growers=growers,
+            growers=growths.growers(self.start_t),
+            swapped=growths.swapped(self.start_t),
             gpus=self.gpus.uses(),
             cut_off=cut_off,
         )
