@@ -17,8 +17,8 @@ from memwatch.core.scripts.forecast import InputForecast
 from memwatch.core.scripts.hits import Hit
 from memwatch.core.scripts.read import read_script
 from memwatch.core.units import MIB
+from memwatch.diagnose.inputs import forecast_of
 from memwatch.errors import ExitCode, MemwatchError, printable
-from memwatch.probe.procfs import HostMemory
 
 MOST_BYTES = 4 * MIB
 
@@ -67,12 +67,3 @@ def _hits(path: str) -> list[Hit]:
         raise MemwatchError(f"{path} is not Python that can be read{where}: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise MemwatchError(f"{path} is not Python that can be read: {type(error).__name__}") from error
-
-
-def forecast_of(path: str) -> InputForecast:
-    memory = HostMemory("/proc").read()
-    try:
-        size_bytes = os.stat(path).st_size
-    except OSError as error:
-        raise MemwatchError(f"cannot look at {path}: {error.strerror}") from error
-    return InputForecast.of(size_bytes, None if memory is None else memory.available_bytes)

@@ -1,6 +1,6 @@
-"""What a script that holds everything would take for an input, from the input's size alone.
+"""What a script that keeps every token in a list would take for an input: measured, or else from its size alone.
 
-A rough figure, and it says so: text has 1.4 (Chinese) to 4.7 (English) bytes a token. `memwatch estimate` measures.
+Text has 1.4 (Chinese) to 4.7 (English) bytes a token, so the second is a rough figure, and it says so.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memwatch.core.units import format_count, format_size
 
 BYTES_PER_TOKEN = (4.7, 1.4)
-LIST_BYTES_PER_TOKEN = (29, 36)  # in a Python list: a pointer, and an int object unless it is a small number
+LIST_BYTES_PER_TOKEN = (29.0, 36.0)  # in a Python list: a pointer, and an int object unless it is a small number
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,24 +16,21 @@ class InputForecast:
     size_bytes: int
     least_tokens: float
     most_tokens: float
+    least_list_bytes: float
+    most_list_bytes: float
     available_bytes: int | None
+    is_measured: bool
+    full_at_tokens: float | None = None  # where memory ends, if it does
 
     @classmethod
-    def of(cls, size_bytes: int, available_bytes: int | None) -> "InputForecast":
+    def from_size(cls, size_bytes: int, available_bytes: int | None) -> "InputForecast":
         least, most = (size_bytes / each for each in BYTES_PER_TOKEN)
-        return cls(size_bytes, least, most, available_bytes)
-
-    @property
-    def least_list_bytes(self) -> float:
-        return self.least_tokens * LIST_BYTES_PER_TOKEN[0]
-
-    @property
-    def most_list_bytes(self) -> float:
-        return self.most_tokens * LIST_BYTES_PER_TOKEN[1]
+        sizes = (least * LIST_BYTES_PER_TOKEN[0], most * LIST_BYTES_PER_TOKEN[1])
+        return cls(size_bytes, least, most, *sizes, available_bytes, is_measured=False)
 
     @property
     def fits(self) -> bool | None:
-        """None if that cannot be told from the size."""
+        """None if that cannot be told."""
         if self.available_bytes is None:
             return None
         if self.least_list_bytes > self.available_bytes:
@@ -41,11 +38,16 @@ class InputForecast:
         return True if self.most_list_bytes <= self.available_bytes else None
 
     def sentences(self) -> list[str]:
-        tokens = f"{format_count(self.least_tokens)} to {format_count(self.most_tokens)} tokens"
-        lists = f"{format_size(self.least_list_bytes)} to {format_size(self.most_list_bytes)} in a Python list"
-        found = [format_size(self.size_bytes), f"some {tokens}", lists]
+        found = [
+            format_size(self.size_bytes),
+            f"{format_count(self.least_tokens)} to {format_count(self.most_tokens)} tokens",
+            f"{format_size(self.least_list_bytes)} to {format_size(self.most_list_bytes)} in a Python list",
+        ]
         if self.available_bytes is not None:
-            free = format_size(self.available_bytes)
             words = {True: "that fits", False: "that does not fit", None: "that may not fit"}[self.fits]
-            found.append(f"{words}: {free} of memory is available here")
-        return [*found, "rough figures, from the file's size; memwatch estimate measures them"]
+            found.append(f"{words}: {format_size(self.available_bytes)} of memory is available here")
+        if self.full_at_tokens is not None:
+            found.append(f"memory is full at about {format_count(self.full_at_tokens)} tokens")
+        if not self.is_measured:
+            found.append("rough figures, from the size of the file alone")
+        return found

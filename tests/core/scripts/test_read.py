@@ -147,10 +147,10 @@ def test_what_is_no_python_is_an_error_of_a_known_kind(source: bytes) -> None:
 
 
 def test_a_forecast_from_the_size_alone_says_so() -> None:
-    big = InputForecast.of(46 * GIB, 41 * GIB)
+    big = InputForecast.from_size(46 * GIB, 41 * GIB)
     assert big.fits is False
-    assert any("does not fit: 41.0 GiB" in text for text in big.sentences())
-    assert "memwatch estimate" in big.sentences()[-1]
-    assert InputForecast.of(1000, GIB).fits is True
-    assert InputForecast.of(GIB, 10 * GIB).fits is None
-    assert InputForecast.of(GIB, None).fits is None
+    assert "that does not fit: 41.0 GiB of memory is available here" in big.sentences()
+    assert big.sentences()[-1] == "rough figures, from the size of the file alone"
+    assert InputForecast.from_size(1000, GIB).fits is True
+    assert InputForecast.from_size(GIB, 10 * GIB).fits is None
+    assert InputForecast.from_size(GIB, None).fits is None
