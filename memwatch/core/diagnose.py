@@ -1,7 +1,7 @@
 """Diagnose: from evidence to what happened, what is ruled out, and what is not known. Nothing is claimed that the
 evidence does not show; where it is silent, what would have spoken is named."""
 
-from memwatch.core.causes.devices import disk_findings, failed_run, gpu_findings, gpu_ruled_out
+from memwatch.core.causes.devices import disk_findings, gpu_findings, gpu_ruled_out
 from memwatch.core.causes.freeze import gap_findings, stalls_since_boot
 from memwatch.core.causes.hung import busy_now_findings, hung_findings, lockup_findings
 from memwatch.core.causes.kills import daemon_findings, memwatch_findings, oom_findings
@@ -9,11 +9,13 @@ from memwatch.core.causes.memory import kills_in, main_grower, stretch_findings
 from memwatch.core.causes.wording import clock
 from memwatch.core.evidence import Evidence
 from memwatch.core.findings import Cause, Confidence, Diagnosis, Finding
+from memwatch.core.logs.events import DaemonKill
 from memwatch.core.logs.oom import OomKill
 from memwatch.core.timeline.model import GpuUse, Strain, Timeline
 from memwatch.core.units import format_size
 
 MOST_FINDINGS = 12
+MOST_SLEEPS = 2
 _BY_CONFIDENCE = list(Confidence)
 _BY_CAUSE = list(Cause)
 _OF_MEMORY = {
@@ -49,12 +51,12 @@ def _findings(evidence: Evidence) -> list[Finding]:
         *disk_findings(evidence),
         *gpu_findings(evidence),
         *lockup_findings(evidence),
-        *([] if evidence.is_of_run else busy_now_findings(evidence)),
     ]
     found += hung_findings(evidence, found)
     if not any(finding.cause in _OF_MEMORY for finding in found):
         found += stalls_since_boot(evidence)
-    return sorted(found, key=_rank)
+    # What is busy now did not freeze anything then; it is worth a word only where there is nothing else to say.
+    return sorted(found or busy_now_findings(evidence), key=_rank)
 
 
 def _rank(finding: Finding) -> tuple[int, int, float]:
@@ -99,6 +101,9 @@ def _ruled_out(evidence: Evidence, found: list[Finding]) -> list[str]:
     seen = [line for line in evidence.timelines if line.knows_paging and line.samples > 1]
     if seen and not any(stretch.strain == Strain.SWAP for line in seen for stretch in line.stretches):
         out.append(f"swap thrashing ({_span(seen, evidence)}: never in and out at once for long)")
+    for sleep in [sleep for line in evidence.timelines for sleep in line.sleeps][-MOST_SLEEPS:]:
+        span = f"{clock(sleep.start_t, evidence.now_t)} - {clock(sleep.end_t, evidence.now_t)}"
+        out.append(f"a freeze {span} (the machine was suspended, or its clock was set)")
     return out
 
 
@@ -140,9 +145,12 @@ def _not_known(evidence: Evidence, found: list[Finding]) -> list[str]:
         left = "" if cut.available_bytes is None else f", with {format_size(cut.available_bytes)} of memory available"
         why = "the machine went down" if cut.rebooted else "the recording stopped"
         unknown.append(f"why {why} at {clock(cut.t, evidence.now_t)}{left}: nothing was recorded after that")
-    run = failed_run(evidence)
-    if run is not None and not any(_is_named(run.pids, evidence)):
-        unknown.append(f"who sent signal {run.signal} to {run.name}: no log says so")
+    killed = [run for run in evidence.runs if run.signal is not None and run.by is None]
+    unknown += [
+        f"who sent signal {run.signal} to {run.name}: no log says so"
+        for run in killed
+        if not _is_in_log(run.pids, evidence)
+    ]
     sampled = [line for line in evidence.timelines if line.samples]
     if sampled and not any(line.knows_pressure for line in sampled):
         unknown.append("how long programs waited: the kernel's pressure counters were off; boot with psi=1")
@@ -151,8 +159,9 @@ def _not_known(evidence: Evidence, found: list[Finding]) -> list[str]:
     return unknown
 
 
-def _is_named(pids: frozenset[int], evidence: Evidence) -> list[bool]:
-    return [getattr(event, "pid", None) in pids for event in (() if evidence.log is None else evidence.log.events)]
+def _is_in_log(pids: frozenset[int], evidence: Evidence) -> bool:
+    events = () if evidence.log is None else evidence.log.events
+    return any(isinstance(event, OomKill | DaemonKill) and event.pid in pids for event in events)
 
 
 def _script_of(evidence: Evidence) -> str:

@@ -56,9 +56,6 @@ class Run:
     name: str  # its program, or its command line where that was asked for
     started_t: float | None = None
     ended_t: float | None = None
-    is_running: bool = False
-    died: bool = False  # the guard was gone before the end
-    exit_code: int | None = None
     signal: int | None = None
     by: str | None = None
     pids: frozenset[int] = frozenset()

@@ -9,11 +9,12 @@ from memwatch.core.evidence import Disk, Settings, State
 from memwatch.core.findings import Source
 from memwatch.core.programs import program_name
 from memwatch.core.sample import Process, Sample
-from memwatch.core.units import KIB, format_duration, format_size
+from memwatch.core.units import KIB, MIB, format_duration, format_size
 from memwatch.probe.files import number_after, read_file, read_number
 from memwatch.probe.machine import Machine
 
 GPU_WAIT_S = 2.0
+MUCH_DIRTY_BYTES = 256 * MIB
 
 
 def read_state(
@@ -60,6 +61,8 @@ def state_source(state: State) -> Source:
         "huge pages": settings.huge_pages,
         "min_ttl_ms": settings.min_ttl_ms,
     }
+    if state.dirty_bytes is not None and state.dirty_bytes >= MUCH_DIRTY_BYTES:
+        words.append(f"{format_size(state.dirty_bytes)} waits to be written")
     words += [f"{name} {value}" for name, value in known.items() if value is not None]
     biggest = [f"{process.command} {format_size(_taken(process))}" for process in (state.sample.others or ())[:3]]
     if biggest:

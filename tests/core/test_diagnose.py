@@ -223,7 +223,9 @@ class TestFreezes:
     def test_suspend_is_no_freeze(self) -> None:
         record = Record().run(60)
         record.t += 3600
-        assert causes(of(record.run(60).timeline())) == []
+        found = diagnose(of(record.run(60).timeline()))
+        assert found.findings == ()
+        assert "a freeze 13:01:00 - 14:01:01 (the machine was suspended, or its clock was set)" in found.ruled_out
 
     def test_the_disk_and_hung_writers_are_a_dirty_stall(self) -> None:
         record = Record(t=1794837900.0).run(60).run(150, interval_s=150, disk=0.95).run(60)
@@ -264,6 +266,7 @@ class TestFreezes:
 
     def test_cores_that_are_short_now(self) -> None:
         assert causes(of(state=well(cpu_some_avg300=88.0))) == [Cause.CPU_SATURATION]
+        assert causes(of(log="global-4.15.syslog", state=well(cpu_some_avg300=88.0))) == [Cause.OOM_KILL]
 
 
 class TestSinceBoot:

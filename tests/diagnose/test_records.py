@@ -34,13 +34,13 @@ def test_the_run_that_thrashed() -> None:
     assert stretch.limit.path == "/limited"
     assert stretch.stalled_fraction == pytest.approx(0.27, abs=0.05)
     assert stretch.growers[0].name == "python3 prepare.py"
-    assert run.exit_code == 0
+    assert (run.signal, run.by) == (None, None)
     assert timeline.gaps == ()
 
 
 def test_the_run_that_the_kernel_killed() -> None:
     timeline, run = read_run(FOLDER / "oom.jsonl", show_commands=False)
-    assert (run.signal, run.by, run.exit_code) == (9, None, 137)
+    assert (run.signal, run.by) == (9, None)
     assert 10867 in run.pids
     assert timeline.stretches == ()
 
@@ -62,10 +62,9 @@ def test_a_torn_journal_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     whole = (FOLDER / "thrash.jsonl").read_bytes()
     path = tmp_path / "torn.jsonl"
     path.write_bytes(whole[: len(whole) * 3 // 4] + b"\0" * 999)
-    timeline, run = read_run(path, show_commands=False, booted_t=time.time())
+    timeline, _ = read_run(path, show_commands=False, booted_t=time.time())
     assert len(timeline.stretches) == 1
     assert timeline.stretches[0].cut_off
-    assert run.died
     assert [cut.rebooted for cut in timeline.cuts] == [True]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from memwatch.core.causes.wording import clock, listed, sentence
-from memwatch.core.evidence import Evidence, Run
+from memwatch.core.evidence import Evidence
 from memwatch.core.findings import Cause, Confidence, Finding
 from memwatch.core.logs.events import DiskFull, GpuError, GpuFull
 from memwatch.core.timeline.model import GpuUse
@@ -202,8 +202,3 @@ def _filled(use: GpuUse) -> float | None:
 
 def _uses(evidence: Evidence) -> list[GpuUse]:
     return [use for line in evidence.timelines for use in line.gpus or ()]
-
-
-def failed_run(evidence: Evidence) -> Run | None:
-    """A run that was killed by a signal from elsewhere."""
-    return next((run for run in evidence.runs if run.signal is not None and run.by is None), None)

@@ -6,7 +6,7 @@ from memwatch.core.findings import Cause, Confidence, Finding
 from memwatch.core.logs.events import HungTask, Lockup, Wait
 from memwatch.core.units import GIB, format_size
 
-BUSY_CPU_PERCENT = 60.0
+BUSY_CPU_PERCENT = 80.0
 NEAR_S = 300.0  # the kernel takes two minutes to notice, and repeats itself
 MUCH_DIRTY_BYTES = 2 * GIB
 

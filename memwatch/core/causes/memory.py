@@ -132,6 +132,8 @@ def _why(stretch: Stretch, evidence: Evidence) -> str:
         parts.append(f"swap full at {clock(stretch.swap_full_t, now_t)}")
     elif stretch.strain == Strain.CHURN and not stretch.swap_total_bytes:
         parts.append("there is no swap, so only file pages could go")
+    if stretch.strain == Strain.SWAP and stretch.zram_bytes:
+        parts.append(f"{format_size(stretch.zram_bytes)} of the swap is zram, which is RAM itself, compressed")
     if stretch.stalled_fraction is not None:
         parts.append(f"programs stalled {share(stretch.stalled_fraction)} of the time")
     return sentence(parts)

@@ -43,6 +43,7 @@ _NOHANG_SENT = re.compile(r"\s*Send(?:ing)? (?P<signal>SIG\w+) to the victim")
 _HINT = re.compile(
     r"oom|Killed process|INFO: task|NVRM|nvidia|amdgpu|i915|xe |\[TTM\]|\[drm\]|soft lockup|No space left|ENOSPC"
 )
+_ABSURD = re.compile(r"\d{19}")  # No number in a log is that long, and Python refuses to read one of thousands.
 _FULL_DISK = re.compile(r".*(?:No space left on device|\bENOSPC\b)")
 
 
@@ -175,6 +176,8 @@ class _Reader:
         if line.t is not None:
             self.start_t = line.t if self.start_t is None else min(self.start_t, line.t)
             self.end_t = line.t if self.end_t is None else max(self.end_t, line.t)
+        if _ABSURD.search(line.text) is not None:
+            return
         if line.who == KERNEL:
             self._kernel(line)
         elif line.who == Killer.OOMD and (match := _OOMD.match(line.text)) is not None:

@@ -38,7 +38,6 @@ class TimelineBuilder:
         self._cuts: deque[Cut] = deque(maxlen=MOST_KEPT)
         self._samples = 0
         self._ended = self._is_restarted = False
-        self._least_available: int | None = None
         self._least_disk: tuple[int, float] | None = None
         self._knows_pressure = self._knows_paging = False
 
@@ -87,7 +86,6 @@ class TimelineBuilder:
             gpus=self._gpus.uses(),
             knows_pressure=self._knows_pressure,
             knows_paging=self._knows_paging,
-            least_available_bytes=self._least_available,
             least_disk_free_bytes=None if self._least_disk is None else self._least_disk[0],
             least_disk_free_t=None if self._least_disk is None else self._least_disk[1],
             biggest=self._growths.growers(float("-inf")),
@@ -98,9 +96,6 @@ class TimelineBuilder:
         self._gpus.see(sample.gpus, sample.t)
         self._knows_pressure |= sample.pressure is not None
         self._knows_paging |= sample.paging is not None
-        if sample.memory is not None:
-            available = sample.memory.available_bytes
-            self._least_available = min(available, self._least_available or available)
         if sample.disk_free_bytes is not None:
             now = (sample.disk_free_bytes, sample.t)
             self._least_disk = min(self._least_disk or now, now)

@@ -93,7 +93,6 @@ class Timeline:
     gpus: tuple[GpuUse, ...] | None = None
     knows_pressure: bool = False
     knows_paging: bool = False
-    least_available_bytes: int | None = None
     least_disk_free_bytes: int | None = None
     least_disk_free_t: float | None = None
     biggest: tuple[Growth, ...] = ()

@@ -1,6 +1,8 @@
 """Other events of a log."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memwatch.core.logs.events import (
     MOST_EVENTS,
@@ -15,7 +17,18 @@ from memwatch.core.logs.events import (
 )
 from memwatch.core.logs.lines import LogLine
 from memwatch.core.units import MIB
-from tests.core.logs.examples import lines, read, recorded
+from tests.core.logs.examples import FOLDER, lines, read, recorded
+
+# Whole lines and halves of them, from every recorded log, without their heads.
+PIECES = sorted(
+    {
+        half
+        for path in FOLDER.iterdir()
+        for line in path.read_text().splitlines()
+        for text in [line.partition(": ")[2] or line.partition("] ")[2]]
+        for half in (text, text[: len(text) // 2], text[len(text) // 2 :])
+    }
+)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +98,21 @@ def test_an_empty_log_has_no_events() -> None:
 def test_harmless_lines_make_no_event() -> None:
     events = recorded("mixed.journal").events
     assert [type(event).__name__ for event in events] == ["OomKill", "OomKill"]
+
+
+SAID = st.tuples(st.sampled_from(["kernel", "nohang", "earlyoom", "systemd-oomd", "x"]), st.sampled_from(PIECES))
+
+
+@settings(deadline=None)
+@given(st.lists(SAID))
+def test_no_order_of_lines_is_too_much(said: list[tuple[str, str]]) -> None:
+    """Torn, doubled and interleaved: read_log never raises."""
+    read_log(LogLine(None if number % 3 else float(number), who, text) for number, (who, text) in enumerate(said))
+
+
+def test_a_number_too_long_to_be_one_is_no_event() -> None:
+    nines = "9" * 5000
+    assert read(f"[5.0] NVRM: Xid (PCI:0): {nines}, pid=1").events == ()
+    assert (
+        read(f"[5.0] Out of memory: Killed process {nines} (x) total-vm:1kB, anon-rss:1kB, file-rss:1kB").events == ()
+    )
