@@ -12,7 +12,7 @@ from memwatch.core.findings import Cause, Diagnosis, Finding, Source
 from memwatch.errors import printable
 
 WIDEST = 110
-NARROWEST = 50
+NARROWEST = 30
 LABEL_WIDTH = 10
 CONFIDENCE_COLUMN = 57
 BETWEEN = " · "
