@@ -19,6 +19,7 @@ BETWEEN = " · "
 MOST_ADVICE = 6
 
 _KILLS = (Cause.OOM_KILL, Cause.CGROUP_LIMIT, Cause.OOMD_KILL, Cause.DAEMON_KILL)
+_KINDS = {cause: "Kill" for cause in _KILLS} | {Cause.CPU_SATURATION: "Slow"}
 
 
 def width() -> int:
@@ -51,7 +52,7 @@ def report(diagnosis: Diagnosis, now_t: float, columns: int) -> list[str]:
 
 
 def _head(finding: Finding, now_t: float, columns: int) -> str:
-    kind = "Freeze" if finding.is_freeze else "Kill" if finding.cause in _KILLS else "Problem"
+    kind = _KINDS.get(finding.cause, "Freeze" if finding.is_freeze else "Problem")
     head = f"{kind} {_when(finding.start_t, finding.end_t, now_t)}"
     column = min(CONFIDENCE_COLUMN, columns - len("confidence: medium"))
     return f"{head:<{column - 1}} confidence: {finding.confidence.value}"

@@ -43,6 +43,7 @@ FREEZES = frozenset(
         Cause.PAGE_CACHE_CHURN,
         Cause.DIRTY_STALL,
         Cause.HUNG_TASKS,
+        Cause.CPU_SATURATION,
         Cause.UNEXPLAINED_FREEZE,
     }
 )
