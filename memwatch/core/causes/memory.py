@@ -16,6 +16,12 @@ MAIN_GROWER_SHARE = 0.5
 KILL_AFTER_S = 180.0  # the kernel may take minutes to decide that memory is gone
 PLENTY_SHARE = 0.20
 
+_CAUSES = {
+    Strain.SWAP: Cause.SWAP_THRASHING,
+    Strain.CHURN: Cause.PAGE_CACHE_CHURN,
+    Strain.STALLED: Cause.MEMORY_STALLS,
+}
+
 
 def stretch_findings(evidence: Evidence) -> list[Finding]:
     """One finding a stretch; of two records of the same time, the one that knows more."""
@@ -63,7 +69,7 @@ def _stretch_finding(line: Timeline, stretch: Stretch, evidence: Evidence) -> Fi
     hung = _hung_for_memory(stretch, evidence)
     end_t = max([stretch.end_t, *(kill.t for kill in kills if kill.t is not None and _is_grower(kill, grower))])
     return Finding(
-        _cause(stretch),
+        _CAUSES[stretch.strain],
         _what(stretch, grower),
         _why(stretch, evidence),
         _confidence(stretch, bool(kills or hung)),
@@ -72,14 +78,6 @@ def _stretch_finding(line: Timeline, stretch: Stretch, evidence: Evidence) -> Fi
         start_t=stretch.start_t,
         end_t=end_t,
     )
-
-
-def _cause(stretch: Stretch) -> Cause:
-    if stretch.strain == Strain.SWAP:
-        return Cause.SWAP_THRASHING
-    if stretch.strain == Strain.CHURN:
-        return Cause.PAGE_CACHE_CHURN
-    return Cause.CGROUP_LIMIT if _is_inside_limit(stretch) else Cause.MEMORY_STALLS
 
 
 def _is_inside_limit(stretch: Stretch) -> bool:
