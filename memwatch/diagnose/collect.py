@@ -11,7 +11,7 @@ from pathlib import Path
 from memwatch.core.evidence import Evidence, Run
 from memwatch.core.findings import Source
 from memwatch.core.timeline.model import Timeline
-from memwatch.diagnose.logs import LogPlaces, read_logs
+from memwatch.diagnose.logs import USUAL_PLACES, LogPlaces, read_logs
 from memwatch.diagnose.records import read_machine, read_run
 from memwatch.diagnose.state import read_state, state_source
 from memwatch.errors import MemwatchError
@@ -37,7 +37,7 @@ class Wanted:
     show_commands: bool = False
 
 
-def collect(wanted: Wanted, places: LogPlaces = LogPlaces(), read_events: ReadMachine | None = None) -> Evidence:  # noqa: B008
+def collect(wanted: Wanted, places: LogPlaces = USUAL_PLACES, read_events: ReadMachine | None = None) -> Evidence:
     """Raises MemwatchError where the run that was asked for cannot be read; everything else is optional."""
     booted_t = wanted.now_t - time.clock_gettime(time.CLOCK_BOOTTIME)
     sources: list[Source] = []

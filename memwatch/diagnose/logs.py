@@ -27,7 +27,10 @@ class LogPlaces:
     folder: str = "/var/log"
 
 
-def read_logs(now_t: float, since_t: float, places: LogPlaces = LogPlaces()) -> tuple[LogEvents | None, list[Source]]:  # noqa: B008
+USUAL_PLACES = LogPlaces()
+
+
+def read_logs(now_t: float, since_t: float, places: LogPlaces = USUAL_PLACES) -> tuple[LogEvents | None, list[Source]]:
     """The events, None if no log could be read; and what was read, and what was not and why."""
     booted_t = now_t - time.clock_gettime(time.CLOCK_MONOTONIC)
     reader = _Reader(Dates(now_t, booted_t), since_t)
