@@ -166,7 +166,7 @@ def _is_in_log(pids: frozenset[int], evidence: Evidence) -> bool:
 
 def _script_of(evidence: Evidence) -> str:
     growers = [main_grower(stretch) for line in evidence.timelines for stretch in line.stretches]
-    biggest = [growth for line in evidence.timelines for growth in line.biggest[:1]]
+    biggest = [growth for line in evidence.timelines for growth in line.growers[:1]]
     for grower in (*growers, *biggest):
         if grower is not None and grower.name.endswith(".py"):
             return grower.name.rpartition(" ")[2]

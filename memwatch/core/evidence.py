@@ -86,10 +86,8 @@ class Evidence:
     def name_of(self, pid: int, comm: str) -> str:
         """As the records call it, who know more of its command line than the kernel's log does."""
         for line in self.timelines:
-            for growth in (
-                *line.biggest,
-                *(grown for stretch in line.stretches for grown in (*stretch.growers, *stretch.swapped)),
-            ):
+            seen = [line.growers, *((*each.growers, *each.swapped, *each.biggest) for each in line.stretches)]
+            for growth in (growth for growths in seen for growth in growths):
                 # The kernel keeps 15 bytes of a name.
                 if growth.pid == pid and growth.name.split(" ")[0].startswith(comm[:15]):
                     return growth.name

@@ -21,11 +21,9 @@ NOW_T = 1794844800.0
 
 
 @pytest.fixture(autouse=True)
-def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def state_home(tmp_path: Path, in_utc: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Its own state, and no system log but what a test writes: the machine's own may hold anything."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("journalctl", "dmesg"):

@@ -1,6 +1,5 @@
 """From evidence to findings: each kind of trouble with what is expected of it, and what must not be claimed."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -15,11 +14,7 @@ from memwatch.core.units import GIB, MIB
 from tests.core.logs.examples import NOW_T, read, recorded
 from tests.core.timeline.records import CARD, START_T, Record, freeze
 
-
-@pytest.fixture(autouse=True)
-def in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
+pytestmark = pytest.mark.usefixtures("in_utc")
 
 
 def well(**changes: object) -> State:
@@ -102,6 +97,12 @@ class TestTheStory:
     def test_two_records_of_the_same_time_make_one_finding(self) -> None:
         record = freeze()
         assert causes(of(record.timeline(), record.timeline("run 1"))) == [Cause.SWAP_THRASHING]
+
+    def test_where_nobody_was_seen_to_grow_the_biggest_are_told(self) -> None:
+        record = Record(job_bytes=58 * GIB, available_bytes=0.3 * GIB).run(10).thrash(60).run(60)
+        finding = only(of(record.timeline()))
+        assert "no process that was recorded grew enough to be named" in finding.what
+        assert "the biggest then: python prepare.py (41031) 58.0 GiB and firefox (2210) 6.0 GiB" in finding.evidence
 
     def test_nothing_of_a_command_line_but_the_program_is_told(self) -> None:
         assert "SECRET" not in repr(diagnose(of(freeze().timeline())))

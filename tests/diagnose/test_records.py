@@ -136,5 +136,7 @@ class TestTheMachinesRecord:
         assert stretch.growers[0].name in ("qemu-system-x86_64", "python")
         found = diagnose(Evidence(1794816050.0, timelines=(timeline,))).findings
         assert [finding.cause for finding in found] == [Cause.SWAP_THRASHING]
-        assert found[0].what.startswith("Swap thrashing inside a memory limit: python3 prepare.py (12506) grew")
+        assert found[0].what.startswith(
+            "Swap thrashing, probably inside a memory limit: python3 prepare.py (12506) grew"
+        )
         assert "the machine itself always had 20.3 GiB" in found[0].why.replace("The", "the", 1)

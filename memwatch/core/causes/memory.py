@@ -99,7 +99,7 @@ def _what(stretch: Stretch, grower: Growth | None) -> str:
     if _is_inside_limit(stretch) and stretch.limit is not None:
         kind += f" inside the memory limit of {stretch.limit.path}"
     elif _has_plenty(stretch):
-        kind += " inside a memory limit"
+        kind += ", probably inside a memory limit"
     if grower is None:
         return f"{kind}; {_nobody(stretch)}."
     span = format_duration(max(grower.to_t - grower.from_t, 0.0))
@@ -122,7 +122,9 @@ def _why(stretch: Stretch, evidence: Evidence) -> str:
         parts.append(f"of the limit of {limit} nothing was left, while the machine had plenty")
     elif _has_plenty(stretch) and stretch.least_available_bytes is not None:
         left = format_size(stretch.least_available_bytes)
-        parts.append(f"the machine itself always had {left}, so a cgroup's limit was full, which is not recorded")
+        parts.append(
+            f"the machine itself always had {left}, so a cgroup's limit, which is not recorded, was likely full"
+        )
     elif stretch.least_available_bytes is not None:
         left = format_size(stretch.least_available_bytes)
         parts.append(f"available memory was down to {left} at {clock(stretch.least_available_t, now_t)}")
@@ -156,6 +158,9 @@ def _shown(
     elif stretch.strain == Strain.CHURN and stretch.refaults:
         pages = stretch.refaults / stretch.strained_s
         shown.append(f"pages read back soon after they were dropped: {pages:.0f} a second")
+    if stretch.biggest:
+        sizes = [f"{each.name} ({each.pid}) {format_size(each.to_bytes)}" for each in stretch.biggest]
+        shown.append(f"the biggest then: {listed(sizes)}")
     if stretch.longest_gap_s:
         shown.append(f"the recorder itself stood still for {format_duration(stretch.longest_gap_s)}")
     shown += [f"kernel log: oom-kill of {kill.name} ({kill.pid}) at {clock(kill.t, now_t)}" for kill in kills[:2]]

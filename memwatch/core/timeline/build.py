@@ -88,7 +88,7 @@ class TimelineBuilder:
             knows_paging=self._knows_paging,
             least_disk_free_bytes=None if self._least_disk is None else self._least_disk[0],
             least_disk_free_t=None if self._least_disk is None else self._least_disk[1],
-            biggest=self._growths.growers(float("-inf")),
+            growers=self._growths.growers(float("-inf")),
         )
 
     def _note(self, sample: Sample) -> None:

@@ -70,6 +70,9 @@ class Growths:
         swapped = [growth for growth in self._all(since_t) if growth.swapped_bytes > 0]
         return tuple(sorted(swapped, key=lambda growth: -growth.swapped_bytes)[:MOST_GROWERS])
 
+    def biggest(self, since_t: float) -> tuple[Growth, ...]:
+        return tuple(sorted(self._all(since_t), key=lambda growth: -growth.to_bytes)[:MOST_GROWERS])
+
     def _all(self, since_t: float) -> list[Growth]:
         found = []
         for track in self._tracks.values():

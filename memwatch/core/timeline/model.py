@@ -52,6 +52,7 @@ class Stretch:
     longest_gap_s: float
     growers: tuple[Growth, ...]  # who grew most first
     swapped: tuple[Growth, ...]  # of whom most was in swap first
+    biggest: tuple[Growth, ...]
     gpus: tuple[GpuUse, ...] | None
     cut_off: bool = False  # the record ends in it
 
@@ -95,4 +96,4 @@ class Timeline:
     knows_paging: bool = False
     least_disk_free_bytes: int | None = None
     least_disk_free_t: float | None = None
-    biggest: tuple[Growth, ...] = ()
+    growers: tuple[Growth, ...] = ()  # of all its time

@@ -76,6 +76,7 @@ class OpenStretch:
             longest_gap_s=self.longest_gap_s,
             growers=growths.growers(self.start_t),
             swapped=growths.swapped(self.start_t),
+            biggest=growths.biggest(self.start_t),
             gpus=self.gpus.uses(),
             cut_off=cut_off,
         )

@@ -1,19 +1,13 @@
 """The forms of a log line."""
 
-import time
-
 import pytest
 
 from memwatch.core.logs.lines import Dates, LogLine, parse_line
 
+pytestmark = pytest.mark.usefixtures("in_utc")
+
 NOW_T = 1794844800.0  # 2026-11-16 16:00 UTC
 DATES = Dates(NOW_T, booted_t=1794800000.0)
-
-
-@pytest.fixture(autouse=True)
-def in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
 
 
 @pytest.mark.parametrize(
