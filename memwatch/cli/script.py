@@ -66,4 +66,4 @@ def _hits(path: str) -> list[Hit]:
         where = f" in line {error.lineno}" if error.lineno else ""
         raise MemwatchError(f"{path} is not Python that can be read{where}: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
-        raise MemwatchError(f"{path} is not Python that can be read: {type(error).__name__}") from error
+        raise MemwatchError(f"{path} is not Python that can be read: it is no text, or nested too deeply") from error
