@@ -3,6 +3,7 @@
 import os
 import pydoc_data.topics
 import sysconfig
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -72,6 +73,16 @@ def long_text(real_text: Path) -> Path:
 @pytest.fixture(scope="session")
 def long_tokens(long_text: Path, gpt2_reference: Reference) -> "np.ndarray":
     return np.array(gpt2_reference(long_text.read_bytes().decode()), dtype="<u2")
+
+
+@pytest.fixture
+def in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Local time is UTC, wherever the test is run."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ def _loaded_by(code: str) -> set[str]:
         ),
         pytest.param("import memwatch.cli.record, memwatch.cli.export, memwatch.report.page", id="record and export"),
         pytest.param("sys.argv = ['memwatch', '--help']; import memwatch.cli; memwatch.cli.main()", id="--help"),
+        pytest.param("import memwatch.cli.diagnose, memwatch.diagnose.collect, memwatch.cli.script", id="diagnose"),
         pytest.param("import memwatch.tokenize.command", id="the coordinator, which is to stay small"),
         pytest.param("import memwatch.guard.__main__, memwatch.guard.loop", id="the guard"),
         pytest.param("import memwatch.probe.machine, memwatch.record.journal", id="what the guard reads and writes"),
@@ -42,7 +43,7 @@ def test_the_recorder_loads_no_more_than_it_must() -> None:
 def test_the_core_knows_nothing_of_the_rest() -> None:
     code = (
         "import pkgutil, importlib, memwatch.core as core\n"
-        "for found in pkgutil.iter_modules(core.__path__): importlib.import_module(f'memwatch.core.{found.name}')\n"
+        "for found in pkgutil.walk_packages(core.__path__, 'memwatch.core.'): importlib.import_module(found.name)\n"
         "print(*(name for name in sys.modules if name.startswith('memwatch.')), file=sys.stderr)"
     )
     script = f"import sys\n{code}"

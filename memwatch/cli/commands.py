@@ -14,6 +14,7 @@ COMMANDS = {
     "record": "Record the whole machine, for the day it freezes.",
     "export": "Write a run or the record as CSV, JSON or a page.",
     "verify": "Check finished output against its manifest.",
+    "diagnose": "Tell why the machine froze, or a job was killed.",
     "doctor": "Tell what this machine offers, and what is missing.",
 }
 

@@ -1,0 +1,73 @@
+"""memwatch diagnose: why did my desktop freeze?
+
+Freeze 14:27:10 - 14:31:52 (4 min 42 s)                  confidence: high
+WHAT      Swap thrashing: python prepare.py (41031) grew 2.7 -> 58.0 GiB in 9 min 02 s.
+...
+"""
+
+import json
+import re
+import time
+from typing import Any
+
+import click
+
+from memwatch.errors import ExitCode, UsageError
+
+DAY_S = 86400.0
+_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(min|m|h|d|w)")
+_UNITS_S = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": DAY_S, "w": 7 * DAY_S}
+
+
+class Age(click.ParamType):  # type: ignore[type-arg]  # Generic only in newer clicks.
+    name = "AGE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        match = _AGE.fullmatch(str(value).strip())
+        if match is None:
+            self.fail(f"{value!r} is not an age; write it as 90min, 12h or 7d", param, ctx)
+        return float(match[1]) * _UNITS_S[match[2]]
+
+
+@click.command()
+@click.argument("run", required=False)
+@click.option("--since", "since_s", type=Age(), default="3d", show_default=True, help="How far to look back.")
+@click.option("--script", type=click.Path(exists=True, dir_okay=False), help="Read this Python script instead.")
+@click.option("--input", "input_path", type=click.Path(exists=True, dir_okay=False), help="What the script will read.")
+@click.option("--show-commands", is_flag=True, help="Show command lines, and not only the names of programs.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: one object.")
+def diagnose(
+    run: str | None, since_s: float, script: str | None, input_path: str | None, show_commands: bool, as_json: bool
+) -> int:
+    """Tell why the machine froze, or why a job was killed: on what evidence, and what is ruled out.
+
+    RUN is one of `memwatch runs`, or a journal's path; without it, all that happened lately is looked at. With
+    --script, a Python script is read (never run) for lines that hold everything in memory.
+
+    Exit code 3 if a problem was found, 0 if not.
+    """
+    if script is not None:
+        if run is not None:
+            raise UsageError("a run and --script are two different questions; ask one at a time")
+        from memwatch.cli.script import show_script
+
+        return show_script(script, input_path, as_json)
+    if input_path is not None:
+        raise UsageError("--input is what a script will read, so it needs --script")
+    return _show_machine(run, since_s, show_commands, as_json)
+
+
+def _show_machine(run: str | None, since_s: float, show_commands: bool, as_json: bool) -> int:
+    from memwatch.cli.diagnosis import as_object, report, width
+    from memwatch.core.diagnose import diagnose as diagnosed
+    from memwatch.diagnose.collect import Wanted, collect
+
+    now_t = time.time()
+    diagnosis = diagnosed(collect(Wanted(now_t, now_t - since_s, run, show_commands)))
+    if as_json:
+        click.echo(json.dumps(as_object(diagnosis, now_t), indent=2))
+    else:
+        click.echo("\n".join(report(diagnosis, now_t, width())))
+    return ExitCode.PROBLEM_FOUND if diagnosis.findings else ExitCode.OK

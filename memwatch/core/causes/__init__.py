@@ -1,0 +1,1 @@
+"""Causes: each a function from evidence to findings."""

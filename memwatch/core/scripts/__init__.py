@@ -1,0 +1,1 @@
+"""Reads Python source, and never runs it: which lines hold everything in memory."""

@@ -1,0 +1,192 @@
+"""What an expression is, as far as its source tells: a file, a whole text, a dataset. Anything else is None."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from enum import Enum, auto
+
+
+class Kind(Enum):
+    FILE = auto()
+    WHOLE = auto()  # a whole file's text or bytes, or pieces of it
+    TOKENS = auto()  # a list with everything in it
+    DATASET = auto()
+    ENCODED = auto()  # the tokens of one text
+    EMPTY = auto()  # a list that waits to be filled; a few things may be in it already
+    EMPTY_TEXT = auto()
+
+
+Names = Mapping[str, Kind]
+FEW = 3
+
+OPENERS = {"open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open", "zstandard.open"}
+READERS = {"read", "readlines", "read_text", "read_bytes"}
+# Files that are small by their nature: a program's own source, its settings, a vocabulary.
+_SMALL = re.compile(
+    r"(?i)^/(proc|sys|etc)/|\.(py|md|rst|toml|ya?ml|cfg|ini|env|lock|css|html|sql)$"
+    r"|(config|settings|vocab|encoder|merges|meta|params|tokenizer|manifest|package|schema|index|version|license|readme)"
+)
+_ENCODERS = re.compile(r"(?:batch_)?encode(?:_\w+)?|(?:\w+_)?tokeni[sz]er?(?:_\w+)?")
+_CODECS = {"encoding", "enc", "codec", "charset", "errors"}
+_TEXT_METHODS = {"lower", "upper", "strip", "replace", "encode", "decode", "split", "splitlines", "rstrip", "lstrip"}
+_DATASET_METHODS = {"map", "filter", "shuffle", "select", "train_test_split", "with_format", "rename_column"}
+_WRAPPERS = {"tqdm", "tqdm.tqdm", "enumerate", "iter", "reversed", "sorted", "zip", "islice", "itertools.islice"}
+
+
+def kind_of(node: ast.expr, names: Names) -> Kind | None:
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    if isinstance(node, ast.NamedExpr):
+        return kind_of(node.value, names)
+    if isinstance(node, ast.List) and len(node.elts) <= FEW:
+        return Kind.EMPTY
+    if isinstance(node, ast.Constant) and node.value in ("", b""):
+        return Kind.EMPTY_TEXT
+    if isinstance(node, ast.Subscript):
+        inner = kind_of(node.value, names)
+        # One line of many, or one record, is not the whole.
+        is_part = inner in (Kind.WHOLE, Kind.TOKENS) and not isinstance(node.slice, ast.Slice)
+        return None if is_part else inner
+    if isinstance(node, ast.BinOp):
+        kinds = {kind_of(node.left, names), kind_of(node.right, names)}
+        return next((kind for kind in (Kind.WHOLE, Kind.ENCODED) if kind in kinds), None)
+    if isinstance(node, ast.ListComp):
+        return Kind.TOKENS if holds_all(node, names) else None
+    return _kind_of_call(node, names) if isinstance(node, ast.Call) else None
+
+
+def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
+    name = dotted(node.func)
+    if name in OPENERS or name.endswith(".open"):
+        return None if is_small(node) or _is_for_writing(node) else Kind.FILE
+    if name in ("list", "np.array", "numpy.array") and (not node.args or _is_empty(node.args[0])):
+        return Kind.EMPTY
+    if is_whole_read(node, names) or is_whole_json(node, names):
+        return Kind.WHOLE
+    if name.rpartition(".")[2] == "load_dataset":
+        return Kind.DATASET
+    if is_encoder(node):
+        return Kind.TOKENS if any(kind_of(each, names) == Kind.WHOLE for each in node.args) else Kind.ENCODED
+    if isinstance(node.func, ast.Attribute):
+        inner = kind_of(node.func.value, names)
+        if inner == Kind.WHOLE and node.func.attr in _TEXT_METHODS:
+            return Kind.WHOLE
+        if inner == Kind.DATASET and node.func.attr in _DATASET_METHODS:
+            return Kind.DATASET
+    if name in ("list", "tuple") and node.args:
+        return Kind.WHOLE if kind_of(node.args[0], names) in (Kind.FILE, Kind.WHOLE) else None
+    return names.get(f"{name}()") if name else None
+
+
+def is_whole_read(node: ast.Call, names: Names) -> bool:
+    """f.read(), f.read(-1), f.readlines(), Path(p).read_text(): no size, and of a file that may be big."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in READERS:
+        return False
+    owner = node.func.value
+    if node.func.attr in ("read_text", "read_bytes"):
+        return not is_small(owner)
+    sizes = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return kind_of(owner, names) == Kind.FILE and all(_is_minus_one(size) for size in sizes)
+
+
+def is_whole_json(node: ast.Call, names: Names) -> bool:
+    return dotted(node.func) == "json.load" and any(kind_of(each, names) == Kind.FILE for each in node.args)
+
+
+def holds_all(node: ast.ListComp, names: Names) -> bool:
+    """Every line of a file, or the tokens of each of many texts."""
+    first = node.generators[0]
+    if is_data(first.iter, names):
+        return not any(each.ifs for each in node.generators) or has_encoder(node)
+    return has_encoder(node) and _is_nested(node) and not is_bounded(first.iter)
+
+
+def _is_nested(node: ast.ListComp) -> bool:
+    """[t for doc in docs for t in encode(doc)] flattens everything into one list."""
+    return len(node.generators) > 1
+
+
+def is_data(node: ast.expr, names: Names) -> bool:
+    """A loop over it goes through the input: a file, its pieces, or a dataset."""
+    if kind_of(node, names) in (Kind.FILE, Kind.WHOLE, Kind.DATASET):
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    if any(reads_in_pieces(each, names) for each in ast.walk(node)):
+        return True
+    # tqdm(f), enumerate(lines), and read(f, 1_000_000) of one's own.
+    return any(kind_of(each, names) in (Kind.FILE, Kind.WHOLE, Kind.DATASET) for each in node.args)
+
+
+def reads_in_pieces(node: ast.AST, names: Names) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("read", "readline")
+        and kind_of(node.func.value, names) == Kind.FILE
+    )
+
+
+def is_bounded(node: ast.expr) -> bool:
+    """A loop over it ends soon: a literal, or a range of a number that is written there."""
+    if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict | ast.Constant):
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    name = dotted(node.func)
+    if name == "range":
+        return all(isinstance(each, ast.Constant) for each in node.args)
+    return name in _WRAPPERS and bool(node.args) and is_bounded(node.args[0])
+
+
+def is_encoder(node: ast.expr) -> bool:
+    """enc.encode_ordinary(...), tokenize(...); not text.encode('utf-8'), which gives bytes."""
+    if not isinstance(node, ast.Call) or not node.args:
+        return False
+    name = dotted(node.func).rpartition(".")[2]
+    if _ENCODERS.fullmatch(name) is None:
+        return False
+    first = node.args[0]
+    is_codec = isinstance(first, ast.Constant) or (isinstance(first, ast.Name) and first.id in _CODECS)
+    return not (name == "encode" and is_codec)
+
+
+def has_encoder(node: ast.AST) -> bool:
+    return any(is_encoder(each) for each in ast.walk(node) if isinstance(each, ast.expr))
+
+
+def is_small(node: ast.AST) -> bool:
+    """Does it name a file that is small by its nature?"""
+    texts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    words = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+    return any(_SMALL.search(text) for text in (*texts, *words) if text != "utf-8")
+
+
+def dotted(node: ast.expr) -> str:
+    """'np.array' of that expression; of something longer, its end: '.read'."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return ""
+
+
+def keyword_of(node: ast.Call, name: str) -> ast.expr | None:
+    return next((keyword.value for keyword in node.keywords if keyword.arg == name), None)
+
+
+def names_in(node: ast.AST) -> Iterator[str]:
+    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+
+
+def _is_for_writing(node: ast.Call) -> bool:
+    mode = keyword_of(node, "mode") or next(iter(node.args[1:2]), None)
+    return isinstance(mode, ast.Constant) and isinstance(mode.value, str) and any(c in mode.value for c in "wax")
+
+
+def _is_empty(node: ast.expr) -> bool:
+    return isinstance(node, ast.List | ast.Tuple) and not node.elts
+
+
+def _is_minus_one(node: ast.expr) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)

@@ -1,0 +1,1 @@
+"""What a record of samples shows: stretches of strain, gaps, who grew."""

@@ -1,0 +1,183 @@
+"""memwatch diagnose, as a user runs it."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from memwatch.cli.diagnosis import as_object, report
+from memwatch.core.findings import Cause, Confidence, Diagnosis, Finding, Source
+from memwatch.record.events import encode, sample_event
+from memwatch.record.replay import read_events
+from tests.core.timeline.records import freeze
+from tests.helpers import error_of, memwatch
+from tests.record.examples import whole_run
+
+RECORDED = Path(__file__).parent.parent / "diagnose" / "recorded"
+EXAMPLES = Path(__file__).parent.parent / "core" / "scripts" / "examples"
+NOW_T = 1794844800.0
+
+
+@pytest.fixture(autouse=True)
+def state_home(tmp_path: Path, in_utc: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Its own state, and no system log but what a test writes: the machine's own may hold anything."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("journalctl", "dmesg"):
+        (programs / name).write_text("#!/bin/sh\necho 'Operation not permitted' >&2; exit 1\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    return tmp_path / "state"
+
+
+def lately(name: str, folder: Path) -> Path:
+    """A recorded journal, as if it had been made a minute ago."""
+    events = list(read_events(RECORDED / name))
+    shift_s = time.time() - 60 - float(str(events[-1]["t"]))
+    path = folder / name
+    path.write_bytes(b"".join(encode(event | {"t": float(str(event["t"])) + shift_s}) for event in events))
+    return path
+
+
+def test_a_run_that_thrashed_is_explained(tmp_path: Path) -> None:
+    done = memwatch("diagnose", lately("thrash.jsonl", tmp_path))
+    assert (done.code, done.err) == (3, "")
+    assert done.out.startswith("Freeze ")
+    assert "confidence: high" in done.out.splitlines()[0]
+    assert "WHAT      Swap thrashing inside the memory limit of /limited: python3 prepare.py (10782) grew" in done.out
+    assert "NEXT      1. memwatch run -- python3 prepare.py" in done.out
+    assert "permission denied" in done.out
+
+
+def test_the_last_run_is_looked_at_without_being_named(state_home: Path) -> None:
+    folder = state_home / "memwatch" / "runs"
+    folder.mkdir(parents=True, mode=0o700)
+    lately("stopped.jsonl", folder)
+    done = memwatch("diagnose")
+    assert done.code == 3
+    assert "memwatch stopped sh" in done.out
+
+
+def test_a_run_that_went_well_has_nothing_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "good.jsonl"
+    whole_run(path)
+    done = memwatch("diagnose", path)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("Nothing was found that would explain a freeze or a killed job.")
+
+
+def test_json_says_the_same(tmp_path: Path) -> None:
+    done = memwatch("diagnose", lately("thrash.jsonl", tmp_path), "--json")
+    assert done.code == 3
+    found = json.loads(done.out)
+    assert found["schema"] == 1
+    assert [finding["cause"] for finding in found["findings"]] == ["swap-thrashing"]
+    assert found["findings"][0]["confidence"] == "high"
+    assert {"ruled_out", "not_known", "sources"} <= found.keys()
+
+
+def test_command_lines_are_shown_only_when_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "secret.jsonl"
+    record = freeze()
+    shift_s = time.time() - 60 - record.t
+    events = [sample_event(sample) for sample in record.samples]
+    path.write_bytes(b"".join(encode(event | {"t": float(str(event["t"])) + shift_s}) for event in events))
+    assert "SECRET" not in memwatch("diagnose", path).out
+    assert "SECRET" not in memwatch("diagnose", path, "--json").out
+    assert "SECRET" in memwatch("diagnose", path, "--show-commands").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["no-such-run"], 1, "there is no run no-such-run"),
+        (["/no/such.jsonl"], 1, "no such file"),
+        (["--since", "yesterday"], 2, "write it as 90min, 12h or 7d"),
+        (["--input", __file__], 2, "needs --script"),
+        (["last", "--script", __file__], 2, "one at a time"),
+        (["--script", "/no/such.py"], 2, "does not exist"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_sentence(arguments: list[str], code: int, words: str) -> None:
+    done = memwatch("diagnose", *arguments)
+    assert done.code == code
+    assert words in error_of(done)
+
+
+class TestScripts:
+    def test_lines_are_pointed_at(self) -> None:
+        done = memwatch("diagnose", "--script", EXAMPLES / "mission.py", "--input", __file__)
+        assert (done.code, done.err) == (3, "")
+        assert done.out.startswith("mission.py holds everything in memory in 2 places\n")
+        assert "line 15   all_tokens.extend(enc.encode_ordinary(chunk))" in done.out
+        assert "INPUT" in done.out
+
+    def test_a_script_that_is_fine(self) -> None:
+        done = memwatch("diagnose", "--script", EXAMPLES / "openwebtext.py")
+        assert (done.code, done.out) == (0, "openwebtext.py: no line was found that holds everything in memory\n")
+
+    def test_json(self) -> None:
+        done = memwatch("diagnose", "--script", EXAMPLES / "mission.py", "--json")
+        assert [hit["line"] for hit in json.loads(done.out)["hits"]] == [15, 16]
+
+    def test_what_is_no_script_is_one_sentence(self, tmp_path: Path) -> None:
+        path = tmp_path / "broken.py"
+        path.write_text("def (:\n")
+        done = memwatch("diagnose", "--script", path)
+        assert done.code == 1
+        assert "is not Python that can be read in line 1" in error_of(done)
+
+    def test_a_script_is_read_and_never_run(self, tmp_path: Path) -> None:
+        path = tmp_path / "prepare.py"
+        path.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+        assert memwatch("diagnose", "--script", path).code == 0
+        assert not (tmp_path / "ran").exists()
+
+    def test_foreign_text_is_shown_harmlessly(self, tmp_path: Path) -> None:
+        path = tmp_path / "prepare.py"
+        path.write_text("data = open('\x1b[31m').read()\n")
+        assert "\x1b" not in memwatch("diagnose", "--script", path).out
+
+
+class TestReport:
+    FINDING = Finding(
+        Cause.SWAP_THRASHING,
+        "Swap thrashing: \x1b[31mpython\n (7) grew.",
+        "Why.",
+        Confidence.HIGH,
+        ("one", "two"),
+        ("Do this.",),
+        NOW_T - 300,
+        NOW_T - 18,
+    )
+
+    def test_it_is_as_the_screens_show_it(self) -> None:
+        diagnosis = Diagnosis(
+            (self.FINDING,), ("GPU (0 %, 1.1 of 12.0 GiB)",), ("which line",), (Source("dmesg", "9 lines"),)
+        )
+        assert report(diagnosis, NOW_T, 100) == [
+            "Freeze 15:55:00 - 15:59:42 (4 min 42 s)                  confidence: high",
+            "WHAT      Swap thrashing: \\x1b[31mpython\\n (7) grew.",
+            "WHY       Why.",
+            "EVIDENCE  one · two",
+            "RULED OUT GPU (0 %, 1.1 of 12.0 GiB)",
+            "NOT KNOWN which line",
+            "NEXT      1. Do this.",
+            "LOOKED AT dmesg: 9 lines",
+        ]
+
+    def test_another_day_is_dated_once(self) -> None:
+        head = report(Diagnosis((self.FINDING,)), NOW_T + 86400, 100)[0]
+        assert head.startswith("Freeze 2026-11-16 15:55:00 - 15:59:42 (4 min 42 s)")
+
+    def test_no_line_is_wider_than_the_terminal(self) -> None:
+        diagnosis = Diagnosis((self.FINDING,) * 2, ("word " * 99,), (), (Source("x" * 300, None, "not here"),))
+        assert all(len(line) <= 60 for line in report(diagnosis, NOW_T, 60))
+
+    def test_it_can_be_written_as_json(self) -> None:
+        found = json.loads(json.dumps(as_object(Diagnosis((self.FINDING,)), NOW_T)))
+        assert found["findings"][0]["cause"] == "swap-thrashing"
+        assert found["t"] == NOW_T

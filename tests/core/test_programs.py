@@ -1,0 +1,25 @@
+"""Names of programs, without what else a command line holds."""
+
+import pytest
+
+from memwatch.core.programs import program_name
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("/usr/bin/python3 -u /home/me/prepare.py --key SECRET", "python3 prepare.py"),
+        ("python -m pytest tests", "python -m pytest"),
+        ("python -c import os; os.environ['SECRET']", "python"),
+        ("python3.12 SECRET", "python3.12"),
+        ("/usr/lib/firefox/firefox -P SECRET", "firefox"),
+        ("sshd: me@pts/0", "sshd"),
+        ("bash -e run.sh", "bash"),
+        ("python3", "python3"),
+        ("python3 -m", "python3"),
+        ("", "?"),
+        ("x" * 500, "x" * 40),
+    ],
+)
+def test_only_the_program_and_its_script(command: str, expected: str) -> None:
+    assert program_name(command) == expected
