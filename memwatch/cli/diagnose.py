@@ -12,7 +12,10 @@ from typing import Any
 
 import click
 
+from memwatch.core.findings import Diagnosis
+from memwatch.diagnose.collect import Wanted
 from memwatch.errors import ExitCode, UsageError
+from memwatch.output_file import STANDARD_OUTPUT, output_file
 
 DAY_S = 86400.0
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(min|m|h|d|w)")
@@ -38,8 +41,15 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # Generic only in newer c
 @click.option("--input", "input_path", type=click.Path(exists=True, dir_okay=False), help="What the script will read.")
 @click.option("--show-commands", is_flag=True, help="Show command lines, and not only the names of programs.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: one object.")
+@click.option("--html", "html_file", type=click.Path(allow_dash=True), metavar="FILE", help="A page with charts, too.")
 def diagnose(
-    run: str | None, since_s: float, script: str | None, input_path: str | None, show_commands: bool, as_json: bool
+    run: str | None,
+    since_s: float,
+    script: str | None,
+    input_path: str | None,
+    show_commands: bool,
+    as_json: bool,
+    html_file: str | None,
 ) -> int:
     """Tell why the machine froze, or why a job was killed: on what evidence, and what is ruled out.
 
@@ -49,25 +59,40 @@ def diagnose(
     Exit code 3 if a problem was found, 0 if not.
     """
     if script is not None:
+        if html_file is not None:
+            raise UsageError("--html draws what happened on a machine; a script has not happened yet")
         if run is not None:
             raise UsageError("a run and --script are two different questions; ask one at a time")
         from memwatch.cli.script import show_script
 
         return show_script(script, input_path, as_json)
+    if html_file == STANDARD_OUTPUT and as_json:
+        raise UsageError("only one of --json and --html can go to standard output")
     if input_path is not None:
         raise UsageError("--input is what a script will read, so it needs --script")
-    return _show_machine(run, since_s, show_commands, as_json)
+    now_t = time.time()
+    return _show_machine(Wanted(now_t, now_t - since_s, run, show_commands), as_json, html_file)
 
 
-def _show_machine(run: str | None, since_s: float, show_commands: bool, as_json: bool) -> int:
+def _show_machine(wanted: Wanted, as_json: bool, html_file: str | None) -> int:
     from memwatch.cli.diagnosis import as_object, report, width
     from memwatch.core.diagnose import diagnose as diagnosed
-    from memwatch.diagnose.collect import Wanted, collect
+    from memwatch.diagnose.collect import collect
 
-    now_t = time.time()
-    diagnosis = diagnosed(collect(Wanted(now_t, now_t - since_s, run, show_commands)))
+    diagnosis = diagnosed(collect(wanted))
+    if html_file is not None:
+        _write_page(wanted, diagnosis, html_file)
     if as_json:
-        click.echo(json.dumps(as_object(diagnosis, now_t), indent=2))
-    else:
-        click.echo("\n".join(report(diagnosis, now_t, width())))
+        click.echo(json.dumps(as_object(diagnosis, wanted.now_t), indent=2))
+    elif html_file != STANDARD_OUTPUT:
+        click.echo("\n".join(report(diagnosis, wanted.now_t, width())))
     return ExitCode.PROBLEM_FOUND if diagnosis.findings else ExitCode.OK
+
+
+def _write_page(wanted: Wanted, diagnosis: Diagnosis, path: str) -> None:
+    from memwatch.diagnose.pages import page_events
+    from memwatch.report.page import report_page
+
+    page = report_page(page_events(wanted, diagnosis), diagnosis, wanted.show_commands)
+    with output_file(path) as file:
+        file.write(page)

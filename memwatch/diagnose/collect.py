@@ -1,6 +1,5 @@
 """All evidence there is: of one run, or of the last days."""
 
-import importlib
 import os
 import tempfile
 import time
@@ -18,6 +17,7 @@ from memwatch.errors import MemwatchError
 from memwatch.record.events import Event
 from memwatch.record.find import journal_of
 from memwatch.record.folder import runs_path
+from memwatch.record.machine_log import read_machine_events
 from memwatch.record.runs import journals
 
 # What led to a run's trouble, and what came of it: a kernel may take minutes to say so.
@@ -37,7 +37,9 @@ class Wanted:
     show_commands: bool = False
 
 
-def collect(wanted: Wanted, places: LogPlaces = USUAL_PLACES, read_events: ReadMachine | None = None) -> Evidence:
+def collect(
+    wanted: Wanted, places: LogPlaces = USUAL_PLACES, read_events: ReadMachine = read_machine_events
+) -> Evidence:
     """Raises MemwatchError where the run that was asked for cannot be read; everything else is optional."""
     booted_t = wanted.now_t - time.clock_gettime(time.CLOCK_BOOTTIME)
     sources: list[Source] = []
@@ -47,7 +49,7 @@ def collect(wanted: Wanted, places: LogPlaces = USUAL_PLACES, read_events: ReadM
         timelines.append(timeline)
         runs.append(run)
     since_t, until_t = _window(wanted, runs)
-    timelines += _machine(wanted, since_t, until_t, booted_t, read_events or _machine_events, sources)
+    timelines += _machine(wanted, since_t, until_t, booted_t, read_events, sources)
     log, log_sources = read_logs(wanted.now_t, since_t, places)
     state = read_state(wanted.now_t, _folders(), wanted.show_commands)
     return Evidence(
@@ -113,16 +115,6 @@ def _machine(
     found = f"{timeline.samples} samples"
     sources.append(Source("memwatch record", found=found, start_t=timeline.start_t, end_t=timeline.end_t))
     return [timeline]
-
-
-def _machine_events(since_t: float, until_t: float) -> Iterable[Event]:
-    """Of what `memwatch record` kept; a memwatch without it has kept nothing."""
-    try:
-        machine_log = importlib.import_module("memwatch.record.machine_log")
-    except ModuleNotFoundError:
-        return ()
-    events: Iterable[Event] = machine_log.read_machine_events(since_t, until_t)
-    return events
 
 
 def _folders() -> list[str]:

@@ -181,3 +181,30 @@ class TestReport:
         found = json.loads(json.dumps(as_object(Diagnosis((self.FINDING,)), NOW_T)))
         assert found["findings"][0]["cause"] == "swap-thrashing"
         assert found["t"] == NOW_T
+
+
+class TestPage:
+    def test_a_run_is_drawn_with_its_findings(self, tmp_path: Path) -> None:
+        page = tmp_path / "page.html"
+        done = memwatch("diagnose", lately("thrash.jsonl", tmp_path), "--html", page)
+        assert (done.code, done.err) == (3, "")
+        assert done.out.startswith("Freeze ")
+        text = page.read_text()
+        assert text.startswith("<!doctype html>")
+        assert "Swap thrashing inside the memory limit of /limited" in text
+        assert "<svg" in text
+
+    def test_the_record_around_a_finding_is_drawn(self, tmp_path: Path, state_home: Path) -> None:
+        folder = state_home / "memwatch" / "machine"
+        folder.mkdir(parents=True, mode=0o700)
+        lately("machine.jsonl", tmp_path).rename(folder / "000001-20261116-075941.jsonl")
+        done = memwatch("diagnose", "--html", "-")
+        assert (done.code, done.err) == (3, "")
+        assert "python3 prepare.py (12506)" in done.out
+        assert "</html>" in done.out
+
+    def test_where_nothing_was_recorded_there_is_no_page(self, tmp_path: Path) -> None:
+        done = memwatch("diagnose", "--html", tmp_path / "page.html")
+        assert done.code == 1
+        assert "nothing was recorded that could be drawn" in error_of(done)
+        assert not (tmp_path / "page.html").exists()
