@@ -12,7 +12,8 @@
 - A job that was paused before it could shard as it was asked to is resumed, once, as soon as there is any room: how
   fast it grew before says nothing of how it will go on.
 - `stop` as the wish pauses first if there is only one signal: that holds a fast hog for a moment, and loses nothing.
-- A job that is small and does not grow is not acted on: it would suffer and nobody would gain.
+- A job that is small is not acted on, unless it grows and there is no headroom left: it would suffer and nobody would
+  gain.
 - What the user does is not undone. A user's pause has no deadline and the guard does not resume it; only two signals
   that last through a whole `pause_timeout_s` stop it. For `user_grace_s` after a user's resume the guard does not pause
   on a forecast alone. A user's stop is followed by the kill without another look.
@@ -139,8 +140,11 @@ class Ladder:
 
     def _matters(self, forecast: Forecast) -> bool:
         """Would acting on this job change anything?"""
+        if forecast.job_bytes is None or forecast.job_bytes >= SMALL_JOB_BYTES:
+            return True
+        # Every program grows fast while it starts; in a small container that must not be its end.
         growing = forecast.job_explains or self.state.fill_bytes_s > 0
-        return growing or forecast.job_bytes is None or forecast.job_bytes >= SMALL_JOB_BYTES
+        return growing and forecast.headroom_bytes is not None and forecast.headroom_bytes <= 0
 
     def _is_to_blame(self, forecast: Forecast) -> bool:
         if self.state.fill_bytes_s > 0:
