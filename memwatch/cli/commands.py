@@ -10,6 +10,7 @@ from memwatch import __version__
 COMMANDS = {
     "run": "Run a job under guard.",
     "runs": "List what was run, and how it went.",
+    "estimate": "Tell tokens, disk, RAM and time before you start.",
     "verify": "Check finished output against its manifest.",
     "doctor": "Tell what this machine offers, and what is missing.",
 }

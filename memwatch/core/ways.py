@@ -1,0 +1,150 @@
+"""The ways of turning a text into tokens: what memory each takes, and what that means on this machine."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memwatch.core.cells import Range
+from memwatch.core.reserve import default_reserve_bytes
+from memwatch.core.sample import Sample
+
+# What an int object takes: 28 bytes, which Python's allocator rounds up to 32, in pools of 16 KiB with a head of 48.
+INT_BYTES = 32 * 16384 / (16384 - 64)
+POINTER_BYTES = 8
+# A list that is full grows by an eighth of itself, and by six.
+GROWS_BY = 8
+
+
+class Fit(StrEnum):
+    SAFE = "safe"
+    TIGHT = "tight"  # it fits, but not beside what is to be left to other programs
+    SWAPS = "freezes"
+    DIES = "dies"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What this machine has for a job. None is unknown."""
+
+    total_bytes: int | None
+    available_bytes: int | None  # the tightest of the host and every limit
+    swap_total_bytes: int | None
+    swap_free_bytes: int
+    limit_bytes: int | None
+
+    @classmethod
+    def of(cls, sample: Sample) -> "Room":
+        memory = sample.memory
+        tightest = min((limit.limit_bytes for limit in sample.limits), default=None)
+        return cls(
+            total_bytes=None if memory is None else memory.total_bytes,
+            available_bytes=sample.available_bytes,
+            swap_total_bytes=None if memory is None else memory.swap_total_bytes,
+            swap_free_bytes=0 if memory is None else memory.swap_free_bytes,
+            limit_bytes=tightest,
+        )
+
+    @property
+    def in_force_bytes(self) -> int | None:
+        return min((size for size in (self.total_bytes, self.limit_bytes) if size is not None), default=None)
+
+    @property
+    def reserve_bytes(self) -> int:
+        return 0 if self.in_force_bytes is None else default_reserve_bytes(self.in_force_bytes)
+
+    def fit(self, peak_bytes: float) -> Fit:
+        if self.available_bytes is None:
+            return Fit.UNKNOWN
+        if peak_bytes <= self.available_bytes - self.reserve_bytes:
+            return Fit.SAFE
+        if peak_bytes <= self.available_bytes:
+            return Fit.TIGHT
+        return Fit.SWAPS if self.swap_free_bytes else Fit.DIES
+
+
+def list_bytes_per_token(tokens: int, shared_tokens: int) -> float:
+    """A token is a pointer in the list and, but for the smallest numbers, an int object of its own."""
+    return POINTER_BYTES + INT_BYTES * (tokens - shared_tokens) / tokens if tokens else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ListScript:
+    """The script that keeps every token in a list and makes an array of it at the end."""
+
+    bytes_per_token: float
+    base_bytes: int  # Python, numpy and tiktoken
+    token_bytes: int
+    tokens_a_second: Range
+
+    def peak_bytes(self, tokens: float) -> float:
+        """With the array that the list is turned into."""
+        return self.base_bytes + tokens * (self.bytes_per_token + self.token_bytes)
+
+    def seconds(self, tokens: float) -> Range:
+        speed = self.tokens_a_second
+        return Range(tokens / speed.estimate, tokens / speed.high, tokens / speed.low)
+
+    def reaches(self, bound_bytes: float | None, tokens: float) -> float | None:
+        """At which token it takes as much memory as this; None if the end comes first. Past the list, the array."""
+        if bound_bytes is None or self.peak_bytes(tokens) <= bound_bytes:
+            return None
+        return min(max((bound_bytes - self.base_bytes) / self.bytes_per_token, 0.0), tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class ListFate:
+    """What becomes of the list script on this machine. At no token at all is None."""
+
+    peak_bytes: float
+    fit: Fit
+    swaps_at_tokens: float | None
+    dies_at_tokens: float | None
+
+
+def fate(script: ListScript, tokens: float, room: Room) -> ListFate:
+    peak = script.peak_bytes(tokens)
+    swaps = script.reaches(room.available_bytes, tokens) if room.swap_free_bytes else None
+    everything = None if room.available_bytes is None else room.available_bytes + room.swap_free_bytes
+    return ListFate(peak, room.fit(peak), swaps, script.reaches(everything, tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What it takes to encode a byte of text, measured, in seconds."""
+
+    encode_s: Range  # one worker
+    handle_s: float  # the coordinator: read or unpack, copy, hash, write
+    start_s: float  # until the first block is encoded
+
+
+# Moments differ on a machine that does other things too; found by comparing with whole runs.
+FASTER, SLOWER = 0.7, 1.6
+SHORTEST_S = 1e-6
+
+
+def job_seconds(text_bytes: Range, costs: Costs, workers: int, cores: int) -> Range:
+    """How long `run tokenize` takes: as many workers as planned, beside the coordinator, on so many cores."""
+
+    def seconds(size: float, encode_s: float) -> float:
+        all_cores = (encode_s + costs.handle_s) / min(cores, workers + 1)
+        return costs.start_s + size * max(all_cores, encode_s / workers, costs.handle_s)
+
+    return Range(
+        seconds(text_bytes.estimate, costs.encode_s.estimate),
+        seconds(text_bytes.low, costs.encode_s.low) * FASTER,
+        seconds(text_bytes.high, costs.encode_s.high) * SLOWER,
+    )
+
+
+def speed_range(measured: list[tuple[int, float]]) -> Range:
+    """Bytes a second from (bytes, seconds) of pieces in order; the first half warms caches up and does not count."""
+    warm = measured[len(measured) // 2 :]
+    size, seconds = sum(length for length, _ in warm), sum(took_s for _, took_s in warm)
+    speed = max(size, 1) / max(seconds, SHORTEST_S)
+    off_by = 0.0
+    if len(warm) > 1:
+        # Residuals of the ratio: large pieces weigh more.
+        squares = sum((took_s - length / speed) ** 2 for length, took_s in warm)
+        off_by = 2 * math.sqrt(squares * len(warm) / (len(warm) - 1)) / max(seconds, SHORTEST_S)
+    return Range(speed, speed / (1 + off_by), speed * (1 + off_by))
