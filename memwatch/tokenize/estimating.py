@@ -25,15 +25,16 @@ from memwatch.tokenize.row_sampling import sample_rows
 from memwatch.tokenize.rows import reading_bytes
 from memwatch.tokenize.sampling import WHOLE_BYTES, Found, Means, sample_line, tokenized_whole
 from memwatch.tokenize.settings import Request
-from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file, reference
+from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 
 # How long to look, beside half a second or so to start and to measure the script's way.
-SAMPLE_S = 0.6
+SAMPLE_S = 0.5
 WHOLE_SHARE = 0.7  # of that, before the attempt to tokenize everything is given up
 LEAST_FILE_S = 0.02
+USUAL_UNPACKING = 4
 SCRIPT_S = 0.12
 # Of a process that has imported tiktoken and numpy, loaded gpt2 and encoded a chunk: measured with script.py.
-SCRIPT_BASE_BYTES = 110 * MIB
+SCRIPT_BASE_BYTES = 70 * MIB
 # The guard's own budget, and what Python needs to start, measured.
 GUARD_BYTES = 20 * MIB
 START_S = 0.5
@@ -103,7 +104,7 @@ def estimate(request: Request, machine_sample: Sample | None = None) -> Estimate
             least_bytes=least_bytes(encoding.token_bytes, reading) + GUARD_BYTES,
         ),
         costs=_costs(gauge, loaded_s - started_s),
-        script=_script(gauge, encoding, ranks),
+        script=_script(gauge, encoding),
         room=Room.of(machine_sample or _sample()),
         disk=_disk(request, inputs),
         grown=[source.name for source in inputs if _has_changed(source)],
@@ -131,7 +132,7 @@ def look_into(inputs: list[Input], means: Means, deadline_s: float) -> list[Foun
     """What each input holds, in the order given."""
     found: dict[int, Found] = {i: _NOTHING for i, source in enumerate(inputs) if not source.size_bytes}
     left = [i for i in range(len(inputs)) if i not in found]
-    if sum(inputs[i].size_bytes or 0 for i in left) <= WHOLE_BYTES:
+    if sum(_unpacked_bytes(inputs[i]) for i in left) <= WHOLE_BYTES:
         left_s = deadline_s - time.monotonic()
         found |= _tokenized_whole(inputs, left, means, time.monotonic() + WHOLE_SHARE * left_s)
         left = [i for i in left if i not in found]
@@ -144,6 +145,12 @@ def look_into(inputs: list[Input], means: Means, deadline_s: float) -> list[Foun
         found |= dict(zip(plain, sampled, strict=True))
     found |= _sampled_one_by_one(inputs, others, means, deadline_s)
     return [found[i] for i in range(len(inputs))]
+
+
+def _unpacked_bytes(source: Input) -> int:
+    """As a rule."""
+    packed = source.packing is not None or source.kind == "parquet"
+    return (source.size_bytes or 0) * (USUAL_UNPACKING if packed else 1)
 
 
 _NOTHING = Found(Range.exactly(0), Range.exactly(0))
@@ -193,9 +200,9 @@ def _costs(gauge: Gauge, load_s: float) -> Costs:
     return Costs(encode_s, gauge.coordinator_s, START_S + load_s)
 
 
-def _script(gauge: Gauge, encoding: Encoding, ranks: Path) -> ListScript:
+def _script(gauge: Gauge, encoding: Encoding) -> ListScript:
     """Do what the script does with a little of the text, and see how long that takes."""
-    encoder = reference(encoding, ranks)
+    encoder = gauge.encoder.engine.reference_engine().encoding
     tokens: list[int] = []
     speeds = []
     started_s = time.perf_counter()

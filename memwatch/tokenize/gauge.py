@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from memwatch.core.units import MIB
+from memwatch.core.units import KIB, MIB
 from memwatch.tokenize.blocks import Layout
 from memwatch.tokenize.encoding import BlockEncoder
 
 # For the script's way, which is measured on a piece or two: it is slow.
 KEPT_TEXT_BYTES = 1 * MIB
+KEPT_PIECE_BYTES = 32 * KIB
 # CPython keeps one int object each for the numbers up to this one; all others are made anew, one for every token.
 LARGEST_SHARED_INT = 256
 
@@ -28,7 +29,6 @@ class Gauge:
     reading_s: float = 0.0  # to unpack, or to decode, `reading_bytes`
     reading_bytes: int = 0
     kept: list[bytes] = field(default_factory=list)
-    _kept_bytes: int = 0
 
     @property
     def coordinator_s(self) -> float:
@@ -46,7 +46,6 @@ class Gauge:
         self.tokens += len(tokens)
         self.shared_tokens += int(np.count_nonzero(tokens <= LARGEST_SHARED_INT))
         self.text_bytes += len(data)
-        if self._kept_bytes < KEPT_TEXT_BYTES:
-            self.kept.append(data)
-            self._kept_bytes += len(data)
+        if len(self.kept) * KEPT_PIECE_BYTES < KEPT_TEXT_BYTES:
+            self.kept.append(data[:KEPT_PIECE_BYTES])
         return len(tokens)

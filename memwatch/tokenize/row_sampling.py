@@ -1,108 +1,165 @@
 """How many tokens a parquet file holds: metadata tells how large every row group is, and some are looked into."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from memwatch.core.cells import Cell, Range, relative_spread, token_range, with_unseen
-from memwatch.core.halving import Span
+from memwatch.core.halving import Span, evenly
 from memwatch.core.units import KIB, MIB
 from memwatch.tokenize.blocks import Layout
 from memwatch.tokenize.inputs import Input
 from memwatch.tokenize.rows import Rows
-from memwatch.tokenize.sampling import Found, Means, looked_at
+from memwatch.tokenize.sampling import FIRST_PIECES, Found, Means, looked_at
 
-# How much text to read in all, and at least in a row group: decoding one has its price.
+# How much text to tokenize in all, at least in a row group, and in a piece.
 SAMPLE_BYTES = 16 * MIB
 LEAST_GROUP_BYTES = 128 * KIB
+PIECE_BYTES = 64 * KIB
+LEAST_GROUP_S = 0.01
 # Beside its text, a value has its length.
 LENGTH_BYTES = 4
 # Metadata counts a text that is repeated only once. If rows are this much longer than it says, go by rows instead.
 MOST_REPEATED = 1.25
-# With this many row groups, the first rows of each tell about all; with fewer, what comes after them was not seen.
-MANY_GROUPS = 16
+# What metadata says of a column's size is not quite that of its text.
+METADATA_WITHIN = 0.02
+# Pieces of this many row groups tell about the file; with fewer, what comes after the pieces was not seen.
+FEW_GROUPS = 8
 TOKEN_COUNT = "token_count"
 TOKEN_COUNT_SHARE = 0.25  # of the time
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    rows: int
+    text_bytes: int
+    tokens: int
+
+    @property
+    def column_bytes(self) -> int:
+        return self.text_bytes + LENGTH_BYTES * self.rows
+
+
 @dataclass(slots=True)
 class _Group:
+    number: int
     size_bytes: int  # of the column, as the metadata says
     rows: int
-    rows_read: int = 0
-    text_bytes: int = 0
-    tokens: int = 0
+    rows_passed: int = 0
+    pieces: list[_Piece] = field(default_factory=list)
+
+    @property
+    def mean_row_bytes(self) -> float:
+        return self.size_bytes / self.rows
 
 
 def sample_rows(source: Input, means: Means, deadline_s: float) -> Found:
     rows = Rows(source, means.settings.text_column)
     try:
-        started_s = time.monotonic()
-        sizes = [_Group(size, count) for size, count in rows.group_sizes()]
-        groups = [group for group in sizes if group.rows]
-        numbers = [number for number, group in enumerate(sizes) if group.rows]
+        sizes = enumerate(rows.group_sizes())
+        groups = [_Group(number, size, count) for number, (size, count) in sizes if count]
         if not groups:
             return Found(Range.exactly(0), Range.exactly(0))
-        token_count = rows.sum_of(TOKEN_COUNT, started_s + TOKEN_COUNT_SHARE * (deadline_s - started_s))
-        most_bytes = max(SAMPLE_BYTES // len(groups), LEAST_GROUP_BYTES)
-
-        def look(index: int) -> None:
-            _read(rows, numbers[index], groups[index], most_bytes, means, deadline_s)
-
-        spans = looked_at([(0, len(groups))], look, lambda span: _cell(span, groups, by_rows=False), means.rng,
-                          deadline_s)  # fmt: skip
+        now_s = time.monotonic()
+        token_count = rows.sum_of(TOKEN_COUNT, now_s + TOKEN_COUNT_SHARE * (deadline_s - now_s))
+        reader = _GroupReader(rows, groups, means, deadline_s)
+        spans = looked_at([(0, len(groups))], reader.look, reader.cell, means.rng, deadline_s)
     finally:
         rows.close()
     return _found(spans, groups, token_count)
 
 
-def _read(rows: Rows, number: int, group: _Group, most_bytes: int, means: Means, deadline_s: float) -> None:
-    """The first rows of a row group, as one block."""
-    started_s = time.perf_counter()
-    rows.go_to(number)
-    data, ends, missing = bytearray(), [], 0
-    while len(data) < most_bytes and (row := rows.next()) is not None and row[0] == number:
-        group.rows_read += 1
-        if row[2] is None:
-            missing += 1
-        else:
-            data += row[2]
-            ends.append(len(data))
-        if time.monotonic() > deadline_s and len(data) >= LEAST_GROUP_BYTES:
-            break
-    means.gauge.reading_s += time.perf_counter() - started_s
-    means.gauge.reading_bytes += len(data)
-    group.text_bytes = len(data)
-    layout = Layout("parquet", row_ends=tuple(ends), missing_rows=missing)
-    group.tokens = means.gauge.count(bytes(data), layout)
+class _GroupReader:
+    def __init__(self, rows: Rows, groups: list[_Group], means: Means, deadline_s: float) -> None:
+        self._rows = rows
+        self._groups = groups
+        self._means = means
+        self._deadline_s = deadline_s
+        self._to_come = min(len(groups), FIRST_PIECES)
+        self._most_bytes = max(SAMPLE_BYTES // len(groups), LEAST_GROUP_BYTES)
 
+    def cell(self, span: Span) -> Cell | None:
+        """As one, to see how far groups differ."""
+        pieces = self._groups[span.chosen].pieces
+        length = sum(group.size_bytes for group in self._groups[span.first : span.end])
+        if not pieces or not length:
+            return None
+        return Cell(0, length, sum(p.column_bytes for p in pieces) or 1, sum(p.tokens for p in pieces))
 
-def _cell(span: Span, groups: list[_Group], by_rows: bool) -> Cell | None:
-    """A run of row groups, and what was read of one of them; in bytes of the column, or in rows."""
-    group = groups[span.chosen]
-    if not group.rows_read:
-        return None
-    start = sum(each.rows if by_rows else each.size_bytes for each in groups[: span.first])
-    length = sum(each.rows if by_rows else each.size_bytes for each in groups[span.first : span.end])
-    read = group.rows_read if by_rows else group.text_bytes + LENGTH_BYTES * group.rows_read
-    return Cell(start, start + length, read, group.tokens) if length else None
+    def look(self, index: int) -> None:
+        """Pieces spread over a row group; over its beginning, where there is no time for more."""
+        group = self._groups[index]
+        now_s = time.monotonic()
+        until_s = now_s + max((self._deadline_s - now_s) / max(self._to_come, 1), LEAST_GROUP_S)
+        self._to_come -= 1
+        for texts, missing in self._pieces(group, until_s):
+            data = b"".join(texts)
+            ends, end = [], 0
+            for text in texts:
+                end += len(text)
+                ends.append(end)
+            tokens = self._means.gauge.count(data, Layout("parquet", row_ends=tuple(ends), missing_rows=missing))
+            group.pieces.append(_Piece(len(texts) + missing, len(data), tokens))
+
+    def _pieces(self, group: _Group, until_s: float) -> Iterator[tuple[list[bytes], int]]:
+        gap_bytes = PIECE_BYTES * max(group.size_bytes / self._most_bytes - 1, 0)
+        to_skip = gap_bytes * self._means.rng.random()
+        texts: list[bytes] = []
+        size = missing = 0
+        gauge = self._means.gauge
+        started_s = time.perf_counter()
+        self._rows.go_to(group.number)
+        while (row := self._rows.next()) is not None and row[0] == group.number:
+            group.rows_passed += 1
+            text = row[2]
+            gauge.reading_bytes += len(text or b"")
+            if to_skip > 0:
+                to_skip -= len(text or b"") + LENGTH_BYTES
+                continue
+            if text is None:
+                missing += 1
+            else:
+                texts.append(text)
+                size += len(text)
+            if size >= PIECE_BYTES:
+                gauge.reading_s += time.perf_counter() - started_s
+                yield texts, missing
+                started_s = time.perf_counter()
+                texts, size, missing = [], 0, 0
+                to_skip = gap_bytes * self._means.rng.uniform(0.5, 1.5)
+                if time.monotonic() > until_s:
+                    break
+        gauge.reading_s += time.perf_counter() - started_s
+        if texts or missing or not group.pieces:
+            yield texts, missing
 
 
 def _found(spans: list[Span], groups: list[_Group], token_count: int | None) -> Found:
-    looked = [group for group in groups if group.rows_read]
-    rows_read = sum(group.rows_read for group in looked)
-    text = sum(group.text_bytes for group in looked)
-    by_metadata = sum(group.size_bytes * group.rows_read / group.rows for group in looked)
-    by_rows = text + LENGTH_BYTES * rows_read > MOST_REPEATED * by_metadata
-    cells = [cell for span in spans if (cell := _cell(span, groups, by_rows)) is not None]
-    whole = sum(group.rows if by_rows else group.size_bytes for group in groups)
-    tokens = token_range(cells).times(whole / sum(cell.length for cell in cells))
+    looked = [group for group in groups if group.pieces]
+    pieces = [piece for group in looked for piece in group.pieces]
+    by_metadata = sum(group.mean_row_bytes * piece.rows for group in looked for piece in group.pieces)
+    by_rows = sum(piece.column_bytes for piece in pieces) > MOST_REPEATED * by_metadata
+    cells = [cell for span in spans for cell in _cells(span, groups, by_rows)]
     rows = sum(group.rows for group in groups)
-    text_bytes = text * rows / rows_read if by_rows else max(whole - LENGTH_BYTES * rows, 0)
+    whole = rows if by_rows else sum(group.size_bytes for group in groups)
+    text = sum(piece.text_bytes for piece in pieces)
+    text_bytes = text * rows / max(sum(piece.rows for piece in pieces), 1) if by_rows else whole - LENGTH_BYTES * rows
+    if not cells:
+        return Found(Range.exactly(0), Range.exactly(0), token_count=token_count)
+    tokens = token_range(cells).times(whole / sum(cell.length for cell in cells))
     seen_share = 1.0
-    if len(looked) < MANY_GROUPS and rows_read < rows:
-        seen_share = rows_read / sum(group.rows for group in looked)
+    if len(looked) < FEW_GROUPS:
+        seen_share = sum(group.rows_passed for group in looked) / sum(group.rows for group in looked)
         spread = relative_spread([cell.density for cell in cells])
         tokens = with_unseen(tokens.times(seen_share), seen_share, spread)
-    # The metadata is no count of the text itself.
-    around = Range.around(text_bytes, 0.02 * text_bytes)
+    around = Range.around(text_bytes, METADATA_WITHIN * text_bytes)
     return Found(tokens, around, len(cells), text, seen_share, token_count)
+
+
+def _cells(span: Span, groups: list[_Group], by_rows: bool) -> Iterator[Cell]:
+    """The run of row groups that one was looked at for, divided among its pieces; in bytes of the column or in rows."""
+    length = sum(group.rows if by_rows else group.size_bytes for group in groups[span.first : span.end])
+    pieces = [piece for piece in groups[span.chosen].pieces if piece.rows]
+    for (start, end), piece in zip(evenly(0, length, len(pieces)), pieces, strict=True):
+        if end > start:
+            yield Cell(start, end, piece.rows if by_rows else piece.column_bytes, piece.tokens)

@@ -168,7 +168,7 @@ class Session:
 
         try:
             expected = expected_tokens(self._inputs, self._settings, self._encoding, crew.count_tokens)
-            self._check_space(expected, totals)
+            self._check_space(None if expected is None else expected.tokens, totals)
             # To skip what was read before may take long; until then a signal ends the run at once.
             reader.open()
             meter = Meter(_total_bytes(self._inputs), self._encoding.token_bytes, expected)
