@@ -256,7 +256,8 @@ def _input_object(each: InputOutlook) -> dict[str, Any]:
 
 
 def _whole(count: Range) -> dict[str, int]:
-    return {"estimate": round(count.estimate), "low": math.floor(count.low), "high": math.ceil(count.high)}
+    whole = count.whole()
+    return {"estimate": int(whole.estimate), "low": int(whole.low), "high": int(whole.high)}
 
 
 def _rounded(seconds: Range) -> dict[str, float]:

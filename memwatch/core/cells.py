@@ -17,8 +17,8 @@ CONFIDENCE_Z = 1.96  # 95 times in 100
 LEAST_FREEDOM = 2.0
 LEAST_UNREAD_SHARE = 0.05
 # What was not seen may be this much denser or thinner than what was, even if that was all alike: real collections put
-# a dictionary before manuals, or one language after another.
-LEAST_UNSEEN_SPREAD = 0.25
+# manuals before code, or one language after another, and a packed byte of code has twice the tokens of one of prose.
+LEAST_UNSEEN_SPREAD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,8 @@ class Range:
         return cls(value, value, value)
 
     @classmethod
-    def around(cls, estimate: float, off_by: float, least: float = 0.0) -> "Range":
-        """`least` was counted already."""
-        return cls(estimate, max(estimate - off_by, least), estimate + off_by)
+    def around(cls, estimate: float, off_by: float) -> "Range":
+        return cls(estimate, max(estimate - off_by, 0.0), estimate + off_by)
 
     @property
     def is_exact(self) -> bool:
@@ -45,6 +44,10 @@ class Range:
     @property
     def off_by(self) -> float:
         return max(self.high - self.estimate, self.estimate - self.low)
+
+    def whole(self) -> "Range":
+        """In whole numbers, never narrower."""
+        return Range(round(self.estimate), math.floor(self.low), math.ceil(self.high))
 
     def times(self, factor: float) -> "Range":
         return Range(self.estimate * factor, self.low * factor, self.high * factor)
@@ -91,7 +94,7 @@ def token_ranges(cells: Sequence[Cell], groups: Sequence[Sequence[int]]) -> list
 def _range(cells: Sequence[Cell], each: Sequence[float]) -> Range:
     tokens = expected_tokens(cells)
     off_by = quantile(freedom(each)) * math.sqrt(sum(each) + unseen_variance(cells))
-    return Range.around(tokens, off_by, least=sum(cell.tokens for cell in cells))
+    return Range.around(tokens, off_by)
 
 
 def variances(cells: Sequence[Cell]) -> list[float]:
@@ -136,7 +139,7 @@ def with_unseen(seen: Range, seen_share: float, spread: float) -> Range:
     unseen = seen.estimate * (1 - seen_share) / seen_share
     total = seen.estimate + unseen
     off_by = math.hypot(seen.off_by / seen_share, unseen * max(spread * CONFIDENCE_Z, LEAST_UNSEEN_SPREAD))
-    return Range.around(total, off_by, least=seen.low)
+    return Range.around(total, off_by)
 
 
 def added(ranges: Sequence[Range]) -> Range:

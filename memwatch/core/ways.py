@@ -118,13 +118,14 @@ class Costs:
     start_s: float  # until the first block is encoded
 
 
-# Moments differ on a machine that does other things too; found by comparing with whole runs.
+# Moments differ, even on a machine that has nothing else to do; found by comparing with whole runs.
 FASTER, SLOWER = 0.7, 1.6
 SHORTEST_S = 1e-6
 
 
-def job_seconds(text_bytes: Range, costs: Costs, workers: int, cores: int) -> Range:
-    """How long `run tokenize` takes: as many workers as planned, beside the coordinator, on so many cores."""
+def job_seconds(text_bytes: Range, costs: Costs, workers: int, cores: int, others: float) -> Range:
+    """How long `run tokenize` takes: as many workers as planned, beside the coordinator, on so many cores. As many
+    `others` want a core too; whether they go on is not known, so they count for the upper end only."""
 
     def seconds(size: float, encode_s: float) -> float:
         all_cores = (encode_s + costs.handle_s) / min(cores, workers + 1)
@@ -133,7 +134,7 @@ def job_seconds(text_bytes: Range, costs: Costs, workers: int, cores: int) -> Ra
     return Range(
         seconds(text_bytes.estimate, costs.encode_s.estimate),
         seconds(text_bytes.low, costs.encode_s.low) * FASTER,
-        seconds(text_bytes.high, costs.encode_s.high) * SLOWER,
+        seconds(text_bytes.high, costs.encode_s.high) * SLOWER * (1 + others / cores),
     )
 
 

@@ -19,7 +19,7 @@ from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.gauge import Gauge
 from memwatch.tokenize.inputs import Input, find_inputs
-from memwatch.tokenize.packed_sampling import sample_packed
+from memwatch.tokenize.packed_sampling import USUAL_UNPACKING, sample_packed
 from memwatch.tokenize.plan import Plan, cores_here, least_bytes, peak_bytes, plan
 from memwatch.tokenize.row_sampling import sample_rows
 from memwatch.tokenize.rows import reading_bytes
@@ -31,7 +31,6 @@ from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 SAMPLE_S = 0.5
 WHOLE_SHARE = 0.7  # of that, before the attempt to tokenize everything is given up
 LEAST_FILE_S = 0.02
-USUAL_UNPACKING = 4
 SCRIPT_S = 0.12
 # Of a process that has imported tiktoken and numpy, loaded gpt2 and encoded a chunk: measured with script.py.
 SCRIPT_BASE_BYTES = 70 * MIB
@@ -51,6 +50,7 @@ class Estimated:
     note: str | None
     plan: Plan
     cores: int
+    others: float  # processes that want a core too
     budget: Budget
     costs: Costs
     script: ListScript
@@ -61,7 +61,7 @@ class Estimated:
 
     @property
     def tokens(self) -> Range:
-        return added([found.tokens for found in self.found])
+        return added([found.tokens for found in self.found]).whole()
 
     @property
     def text_bytes(self) -> Range:
@@ -98,6 +98,7 @@ def estimate(request: Request, machine_sample: Sample | None = None) -> Estimate
         note=chosen.note,
         plan=planned,
         cores=cores_here(),
+        others=_others(),
         budget=Budget(
             usual_bytes=peak_bytes(planned, resources.max_memory_bytes, encoding.token_bytes, reading, text_bytes)
             + GUARD_BYTES,
@@ -214,6 +215,13 @@ def _script(gauge: Gauge, encoding: Encoding) -> ListScript:
             break
     per_token = list_bytes_per_token(gauge.tokens, gauge.shared_tokens)
     return ListScript(per_token, SCRIPT_BASE_BYTES, encoding.token_bytes, speed_range(speeds))
+
+
+def _others() -> float:
+    """Without us. They are all the machine's, whoever's they are."""
+    with suppress(OSError):
+        return max(os.getloadavg()[0] - 1, 0.0)
+    return 0.0
 
 
 def _sample() -> Sample:

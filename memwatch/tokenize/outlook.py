@@ -44,7 +44,7 @@ def concluded(found: Estimated, request: Request, command: list[str]) -> Outlook
         memory_fit=room.fit(memory),
         room=room,
         disk=found.disk,
-        seconds=job_seconds(found.text_bytes, found.costs, found.plan.workers, found.cores),
+        seconds=job_seconds(found.text_bytes, found.costs, found.plan.workers, found.cores, found.others),
         workers=found.plan.workers,
         list_fate=list_fate,
         list_bytes_per_token=script.bytes_per_token,

@@ -1,7 +1,9 @@
 """How many tokens packed text holds: read from the beginning for as long as there is time, a piece of each stretch
 tokenized. What lies beyond is taken to be like it, by its packed size; and the answer says how little was seen."""
 
+import itertools
 import time
+from dataclasses import dataclass, field, replace
 
 from memwatch.core.cells import Cell, Range, relative_spread, token_range, with_unseen
 from memwatch.core.units import KIB, MIB
@@ -10,50 +12,71 @@ from memwatch.tokenize.cuts import Cuts, RecordCuts, TextCuts
 from memwatch.tokenize.inputs import Input, Stream
 from memwatch.tokenize.sampling import Found, Means
 
-STRETCH_BYTES = 1 * MIB
-PIECE_BYTES = 64 * KIB
+# A piece out of every stretch; how many of those a file has, it does not tell before its end.
+STRETCHES = 512
+LEAST_STRETCH_BYTES, MOST_STRETCH_BYTES = 64 * KIB, 1 * MIB
+USUAL_UNPACKING = 4
+PIECE_BYTES = 32 * KIB
 # What was seen is divided into this many parts, to see how much one differs from another.
 PARTS = 8
+# Before the unpacker has taken bytes this often, nobody knows how much text they stand for.
+LEAST_STEPS = 2
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What was read, and how much of the file that was. The unpacker takes bytes in large steps; how many of them it
+    has used up shows only when it takes the next: all it had before."""
+
+    text_bytes: int = 0
+    taken_bytes: int = 0
+    steps: list[tuple[int, int]] = field(default_factory=list)  # (packed bytes, text bytes)
+
+    def read(self, text_bytes: int, taken_bytes: int) -> None:
+        if taken_bytes > self.taken_bytes and self.taken_bytes:
+            self.steps.append((self.taken_bytes, self.text_bytes))
+        self.text_bytes += text_bytes
+        self.taken_bytes = taken_bytes
 
 
 def sample_packed(source: Input, means: Means, deadline_s: float) -> Found:
     cells: list[Cell] = []
-    packed_at: list[int] = []
+    progress = _Progress()
     cuts: Cuts = RecordCuts() if source.kind == "jsonl" else TextCuts(means.encoding.pretokenizer, separator=None)
+    size = source.size_bytes or 0
+    stretch_bytes = min(max(size * USUAL_UNPACKING // STRETCHES, LEAST_STRETCH_BYTES), MOST_STRETCH_BYTES)
     stream = Stream(source)
-    read = 0
     try:
-        while True:
+        while time.monotonic() <= deadline_s or len(progress.steps) < LEAST_STEPS or not cells:
             started_s = time.perf_counter()
-            stretch = _filled(stream)
+            stretch = _filled(stream, stretch_bytes)
             means.gauge.reading_s += time.perf_counter() - started_s
             means.gauge.reading_bytes += len(stretch)
-            if not stretch:
-                break
-            cell = _cell(stretch, read, cuts, source, means)
-            read += len(stretch)
-            if cell is not None:
-                cells.append(cell)
-                packed_at.append(stream.unpacked_position)
-            if cells and time.monotonic() > deadline_s:
-                break
-        at_end = len(stretch) < STRETCH_BYTES
-        packed = stream.unpacked_position
+            cell = _cell(stretch, progress.text_bytes, cuts, source, means)
+            progress.read(len(stretch), stream.unpacked_position)
+            cells += [] if cell is None else [cell]
+            if len(stretch) < stretch_bytes:
+                return _found(cells, progress.text_bytes)
     finally:
         stream.close()
+    packed, text_bytes = progress.steps[-1]
+    seen = _found(cells, text_bytes)
+    share = packed / size
+    tokens = with_unseen(seen.tokens, share, _spread(cells, progress.steps))
+    text = with_unseen(Range.exactly(text_bytes), share, 0.0)
+    return replace(seen, tokens=tokens, text_bytes=text, seen_share=share)
+
+
+def _found(cells: list[Cell], text_bytes: int) -> Found:
+    """What so much text holds, the pieces of which are in the cells."""
     if not cells:
-        return Found(Range.exactly(0), Range.exactly(0))
-    seen_share = 1.0 if at_end else min(packed / (source.size_bytes or 1), 1.0)
-    covered = sum(cell.length for cell in cells)
-    seen = token_range(cells).times(read / covered)
-    tokens = with_unseen(seen, seen_share, _spread(cells, packed_at))
-    text = with_unseen(Range.exactly(read), seen_share, 0.0)
-    return Found(tokens, text, len(cells), sum(cell.read_bytes for cell in cells), seen_share)
+        return Found(Range.exactly(0), Range.exactly(text_bytes))
+    tokens = token_range(cells).times(text_bytes / sum(cell.length for cell in cells))
+    return Found(tokens, Range.exactly(text_bytes), len(cells), sum(cell.read_bytes for cell in cells))
 
 
-def _filled(stream: Stream) -> bytes:
+def _filled(stream: Stream, missing: int) -> bytes:
     parts: list[bytes] = []
-    missing = STRETCH_BYTES
     while missing and (data := stream.read(missing)):
         parts.append(data)
         missing -= len(data)
@@ -62,6 +85,8 @@ def _filled(stream: Stream) -> bytes:
 
 def _cell(stretch: bytes, start: int, cuts: Cuts, source: Input, means: Means) -> Cell | None:
     """A stretch, and a piece at a random place in it; None where no piece can be cut out."""
+    if not stretch:
+        return None
     room = max(len(stretch) - PIECE_BYTES, 0)
     at = means.rng.randrange(room + 1)
     first = 0 if start + at == 0 else cuts.unit_end(stretch, at + 1)
@@ -75,12 +100,12 @@ def _cell(stretch: bytes, start: int, cuts: Cuts, source: Input, means: Means) -
     return Cell(start, start + len(stretch), cut.at, tokens)
 
 
-def _spread(cells: list[Cell], packed_at: list[int]) -> float:
-    """How much the tokens in a packed byte differ from part to part."""
+def _spread(cells: list[Cell], steps: list[tuple[int, int]]) -> float:
+    """How much the tokens in a packed byte differ from part to part of what was seen."""
+    bounds = steps[:: max(len(steps) // PARTS, 1)]
     rates = []
-    size = max(len(cells) // PARTS, 1)
-    for first in range(size, len(cells) - size + 1, size):
-        packed = packed_at[first + size - 1] - packed_at[first - 1]
-        if packed > 0:
-            rates.append(sum(cell.density * cell.length for cell in cells[first : first + size]) / packed)
+    for (packed, text), (packed_end, text_end) in itertools.pairwise(bounds):
+        inside = [cell.density for cell in cells if text <= cell.start < text_end]
+        if inside:
+            rates.append((text_end - text) * sum(inside) / len(inside) / (packed_end - packed))
     return relative_spread(rates)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from memwatch.core.cells import Cell, Range, relative_spread, token_range, with_unseen
-from memwatch.core.halving import Span, evenly
+from memwatch.core.halving import Span
 from memwatch.core.units import KIB, MIB
 from memwatch.tokenize.blocks import Layout
 from memwatch.tokenize.inputs import Input
@@ -19,8 +19,9 @@ PIECE_BYTES = 64 * KIB
 LEAST_GROUP_S = 0.01
 # Beside its text, a value has its length.
 LENGTH_BYTES = 4
-# Metadata counts a text that is repeated only once. If rows are this much longer than it says, go by rows instead.
-MOST_REPEATED = 1.25
+# Metadata counts a text that is repeated only once. Rows that are this much longer than it says are believed; less may
+# be chance, where not all rows were seen.
+REPEATED = 1.05
 # What metadata says of a column's size is not quite that of its text.
 METADATA_WITHIN = 0.02
 # Pieces of this many row groups tell about the file; with fewer, what comes after the pieces was not seen.
@@ -46,11 +47,12 @@ class _Group:
     size_bytes: int  # of the column, as the metadata says
     rows: int
     rows_passed: int = 0
+    bytes_passed: int = 0  # of the column, with repeated texts
     pieces: list[_Piece] = field(default_factory=list)
 
     @property
-    def mean_row_bytes(self) -> float:
-        return self.size_bytes / self.rows
+    def passed_share(self) -> float:
+        return self.rows_passed / self.rows
 
 
 def sample_rows(source: Input, means: Means, deadline_s: float) -> Found:
@@ -112,6 +114,7 @@ class _GroupReader:
         while (row := self._rows.next()) is not None and row[0] == group.number:
             group.rows_passed += 1
             text = row[2]
+            group.bytes_passed += len(text or b"") + LENGTH_BYTES
             gauge.reading_bytes += len(text or b"")
             if to_skip > 0:
                 to_skip -= len(text or b"") + LENGTH_BYTES
@@ -135,31 +138,37 @@ class _GroupReader:
 
 
 def _found(spans: list[Span], groups: list[_Group], token_count: int | None) -> Found:
-    looked = [group for group in groups if group.pieces]
-    pieces = [piece for group in looked for piece in group.pieces]
-    by_metadata = sum(group.mean_row_bytes * piece.rows for group in looked for piece in group.pieces)
-    by_rows = sum(piece.column_bytes for piece in pieces) > MOST_REPEATED * by_metadata
-    cells = [cell for span in spans for cell in _cells(span, groups, by_rows)]
-    rows = sum(group.rows for group in groups)
-    whole = rows if by_rows else sum(group.size_bytes for group in groups)
-    text = sum(piece.text_bytes for piece in pieces)
-    text_bytes = text * rows / max(sum(piece.rows for piece in pieces), 1) if by_rows else whole - LENGTH_BYTES * rows
+    looked = [group for group in groups if group.rows_passed]
+    repeated = _repeated(looked)
+    cells = [cell for span in spans for cell in _cells(span, groups, repeated)]
     if not cells:
         return Found(Range.exactly(0), Range.exactly(0), token_count=token_count)
-    tokens = token_range(cells).times(whole / sum(cell.length for cell in cells))
+    column_bytes = repeated * sum(group.size_bytes for group in groups)
+    tokens = token_range(cells).times(column_bytes / sum(cell.length for cell in cells))
+    text_bytes = max(column_bytes - LENGTH_BYTES * sum(group.rows for group in groups), 0)
     seen_share = 1.0
     if len(looked) < FEW_GROUPS:
         seen_share = sum(group.rows_passed for group in looked) / sum(group.rows for group in looked)
-        spread = relative_spread([cell.density for cell in cells])
-        tokens = with_unseen(tokens.times(seen_share), seen_share, spread)
+        tokens = with_unseen(tokens.times(seen_share), seen_share, relative_spread([cell.density for cell in cells]))
+    read = sum(piece.text_bytes for group in looked for piece in group.pieces)
     around = Range.around(text_bytes, METADATA_WITHIN * text_bytes)
-    return Found(tokens, around, len(cells), text, seen_share, token_count)
+    return Found(tokens, around, len(cells), read, seen_share, token_count)
 
 
-def _cells(span: Span, groups: list[_Group], by_rows: bool) -> Iterator[Cell]:
-    """The run of row groups that one was looked at for, divided among its pieces; in bytes of the column or in rows."""
-    length = sum(group.rows if by_rows else group.size_bytes for group in groups[span.first : span.end])
-    pieces = [piece for piece in groups[span.chosen].pieces if piece.rows]
-    for (start, end), piece in zip(evenly(0, length, len(pieces)), pieces, strict=True):
-        if end > start:
-            yield Cell(start, end, piece.rows if by_rows else piece.column_bytes, piece.tokens)
+def _repeated(looked: list[_Group]) -> float:
+    """How much text there is to a byte of what the metadata tells."""
+    ratio = sum(group.bytes_passed for group in looked) / sum(group.size_bytes * group.passed_share for group in looked)
+    return ratio if ratio > REPEATED or all(group.passed_share == 1 for group in looked) else 1.0
+
+
+def _cells(span: Span, groups: list[_Group], repeated: float) -> Iterator[Cell]:
+    """The run of row groups that one was looked at for, divided among its pieces, in bytes of the column."""
+    length = repeated * sum(group.size_bytes for group in groups[span.first : span.end])
+    pieces = groups[span.chosen].pieces
+    read = sum(piece.column_bytes for piece in pieces)
+    at = 0
+    for piece in pieces:
+        end = at + round(length * piece.column_bytes / max(read, 1))
+        if end > at and piece.column_bytes:
+            yield Cell(at, end, piece.column_bytes, piece.tokens)
+        at = end
