@@ -56,7 +56,7 @@ def _row(label: str, text: str, word: str, width: int) -> list[str]:
 
 def _word_width(width: int) -> int:
     """Of the column of words: enough for the long ones where there is room for them."""
-    return 44 if width >= WIDE else 18
+    return 38 if width >= WIDE else 12
 
 
 def _inputs(found: Outlook) -> list[str]:
@@ -108,7 +108,7 @@ def _ram(found: Outlook, width: int) -> list[str]:
     return [
         *_row(
             "RAM",
-            f"stream   {format_size(found.stream_bytes)}   of {_room(found, width)}",
+            f"stream   at most {format_size(found.stream_bytes)} of {_room(found, width)}",
             _word(found.stream_fit),
             width,
         ),

@@ -34,12 +34,13 @@ class Room:
     limit_bytes: int | None
 
     @classmethod
-    def of(cls, sample: Sample) -> "Room":
-        memory = sample.memory
+    def of(cls, sample: Sample, ours_bytes: int = 0) -> "Room":
+        """`ours_bytes` are taken by whoever asks, and given back before the job starts."""
+        memory, available = sample.memory, sample.available_bytes
         tightest = min((limit.limit_bytes for limit in sample.limits), default=None)
         return cls(
             total_bytes=None if memory is None else memory.total_bytes,
-            available_bytes=sample.available_bytes,
+            available_bytes=None if available is None else available + ours_bytes,
             swap_total_bytes=None if memory is None else memory.swap_total_bytes,
             swap_free_bytes=0 if memory is None else memory.swap_free_bytes,
             limit_bytes=tightest,

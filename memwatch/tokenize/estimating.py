@@ -23,6 +23,7 @@ from memwatch.tokenize.packed_sampling import USUAL_UNPACKING, sample_packed
 from memwatch.tokenize.plan import Plan, cores_here, least_bytes, peak_bytes, plan
 from memwatch.tokenize.row_sampling import sample_rows
 from memwatch.tokenize.rows import reading_bytes
+from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.sampling import WHOLE_BYTES, Found, Means, sample_line, tokenized_whole
 from memwatch.tokenize.settings import Request
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
@@ -106,7 +107,7 @@ def estimate(request: Request, machine_sample: Sample | None = None) -> Estimate
         ),
         costs=_costs(gauge, loaded_s - started_s),
         script=_script(gauge, encoding),
-        room=Room.of(machine_sample or _sample()),
+        room=Room.of(machine_sample or _sample(), rss_bytes(os.getpid()) or 0),
         disk=_disk(request, inputs),
         grown=[source.name for source in inputs if _has_changed(source)],
         took_s=took_s,

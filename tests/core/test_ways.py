@@ -68,6 +68,11 @@ def test_a_container_counts_more_than_the_machine() -> None:
     assert room.fit(3 * GIB) == Fit.DIES
 
 
+def test_what_the_question_itself_takes_is_given_back() -> None:
+    sample = Sample(0.0, 0.0, Memory(64 * GIB, 60 * GIB, 0, 0))
+    assert Room.of(sample, ours_bytes=GIB).available_bytes == 61 * GIB
+
+
 def test_a_machine_that_does_not_tell_is_unknown() -> None:
     room = Room.of(Sample(0.0, 0.0, None))
     assert room.fit(1) == Fit.UNKNOWN
