@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from memwatch.cli.parameters import DOCUMENTS, SIZE, WORKERS
 from memwatch.errors import ExitCode
@@ -64,21 +65,16 @@ def estimate(
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else USUAL_WIDTH
         click.echo("\n".join(estimate_report.lines(found, width)))
-    return ExitCode.OK if found.conclusion.verdict == Verdict.SAFE else ExitCode.PROBLEM_FOUND
+    return ExitCode.PROBLEM_FOUND if found.conclusion.verdict in (Verdict.DISK, Verdict.MEMORY) else ExitCode.OK
 
 
 def _command(inputs: tuple[str, ...]) -> list[str]:
-    """The same inputs and options for the job. click has parsed them already; what was typed is what is to be typed."""
+    """The command that does the job, with the options that were given here; all of them are its options too."""
     context = click.get_current_context()
-    options = []
+    options: list[str] = []
     for parameter in context.command.params:
-        if not isinstance(parameter, click.Option) or parameter.name in (None, "as_json", "help"):
-            continue
-        source = context.get_parameter_source(parameter.name or "")
-        if source == click.core.ParameterSource.COMMANDLINE:
-            options += [parameter.opts[0], _typed(parameter.name or "", context.params[parameter.name or ""])]
-    return [*(shlex.quote(word) for word in ("memwatch", "run", "tokenize", *inputs, *options))]
-
-
-def _typed(name: str, value: Any) -> str:
-    return "auto" if name == "workers" and value is None else str(value)
+        name = parameter.name or ""
+        if context.get_parameter_source(name) == ParameterSource.COMMANDLINE and name not in ("inputs", "as_json"):
+            value = context.params[name]
+            options += [parameter.opts[0], "auto" if value is None else str(value)]
+    return [shlex.quote(word) for word in ("memwatch", "run", "tokenize", *inputs, *options)]

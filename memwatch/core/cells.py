@@ -82,19 +82,25 @@ def expected_tokens(cells: Sequence[Cell]) -> float:
 
 def token_range(cells: Sequence[Cell]) -> Range:
     """Tokens in all cells together, which stand in the order of the text."""
-    return _range(cells, variances(cells))
+    return token_ranges(cells, [range(len(cells))])[0]
 
 
 def token_ranges(cells: Sequence[Cell], groups: Sequence[Sequence[int]]) -> list[Range]:
-    """The same for each group, given as indices: a file of one cell borrows its spread from the files around it."""
+    """Tokens in each group of cells, given as indices. A file of one piece knows nothing of its own spread, so each
+    cell's is taken halfway to the mean of all."""
     each = variances(cells)
-    return [_range([cells[i] for i in group], [each[i] for i in group]) for group in groups]
-
-
-def _range(cells: Sequence[Cell], each: Sequence[float]) -> Range:
-    tokens = expected_tokens(cells)
-    off_by = quantile(freedom(each)) * math.sqrt(sum(each) + unseen_variance(cells))
-    return Range.around(tokens, off_by)
+    length = sum(cell.length**2 * cell.unread_share for cell in cells)
+    pooled = sum(each) / length if length else 0.0
+    evened = [
+        (variance + pooled * cell.length**2 * cell.unread_share) / 2 for cell, variance in zip(cells, each, strict=True)
+    ]
+    degrees = freedom(each)
+    ranges = []
+    for group in groups:
+        chosen = [cells[i] for i in group]
+        variance = sum(evened[i] for i in group) + unseen_variance(chosen, len(cells))
+        ranges.append(Range.around(expected_tokens(chosen), quantile(degrees) * math.sqrt(variance)))
+    return ranges
 
 
 def variances(cells: Sequence[Cell]) -> list[float]:
@@ -108,12 +114,12 @@ def variances(cells: Sequence[Cell]) -> list[float]:
     return found
 
 
-def unseen_variance(cells: Sequence[Cell]) -> float:
+def unseen_variance(cells: Sequence[Cell], all_count: int) -> float:
     """Text of another kind that happens to lie between all pieces is in no spread. Leave room for as much of it as one
-    piece stands for, twice as dense as the rest."""
+    piece of all stands for, twice as dense as the rest; a part of the cells has its part of that."""
     unread = sum(cell.length * cell.unread_share for cell in cells)
     length = sum(cell.length for cell in cells)
-    return float((expected_tokens(cells) * unread / length / len(cells)) ** 2) if length else 0.0
+    return (expected_tokens(cells) * unread / length) ** 2 / (len(cells) * all_count) if length else 0.0
 
 
 def freedom(each: Sequence[float]) -> float:
@@ -140,6 +146,13 @@ def with_unseen(seen: Range, seen_share: float, spread: float) -> Range:
     total = seen.estimate + unseen
     off_by = math.hypot(seen.off_by / seen_share, unseen * max(spread * CONFIDENCE_Z, LEAST_UNSEEN_SPREAD))
     return Range.around(total, off_by)
+
+
+def like_the_others(mean: float, seen: Sequence[float], unseen_count: int) -> Range:
+    """What one of several that were not looked at may be like, given those that were. All of them share the error of
+    the mean, so each is given a part of it: the sum of them all is then as wide as it has to be."""
+    spread = max(relative_spread(seen) * CONFIDENCE_Z, LEAST_UNSEEN_SPREAD)
+    return Range.around(mean, mean * spread * math.sqrt(1 + unseen_count / len(seen)))
 
 
 def added(ranges: Sequence[Range]) -> Range:

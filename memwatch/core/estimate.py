@@ -16,6 +16,7 @@ MEMORY_STEP_BYTES = 16 * MIB
 
 class Verdict(StrEnum):
     SAFE = "safe"
+    TIGHT = "tight"  # it can be done, and leaves less than one would like
     DISK = "disk too small"
     MEMORY = "memory too small"
 
@@ -75,12 +76,15 @@ def conclude(output_bytes: Range, disk: Disk, budget: Budget, room: Room) -> Con
         return Conclusion(
             Verdict.DISK, reason=f"make {format_size(missing)} of room in {disk.folder}, or choose another --out"
         )
-    if room.fit(budget.usual_bytes) in (Fit.SAFE, Fit.UNKNOWN) or room.available_bytes is None:
-        return Conclusion(Verdict.SAFE)
-    if room.fit(budget.least_bytes) in (Fit.SAFE, Fit.TIGHT):
+    verdict = Verdict.TIGHT if disk.fit(output_bytes) == DiskFit.TIGHT else Verdict.SAFE
+    if room.available_bytes is None or room.fit(budget.usual_bytes) == Fit.SAFE:
+        return Conclusion(verdict)
+    if budget.least_bytes <= room.available_bytes:
         least = -(-budget.least_bytes // MEMORY_STEP_BYTES) * MEMORY_STEP_BYTES
         free = (room.available_bytes - room.reserve_bytes) // MEMORY_STEP_BYTES * MEMORY_STEP_BYTES
-        return Conclusion(Verdict.SAFE, max_memory_bytes=max(least, free))
+        if free < least:
+            verdict = Verdict.TIGHT
+        return Conclusion(verdict, max_memory_bytes=max(least, free))
     missing = budget.least_bytes - room.available_bytes
     return Conclusion(
         Verdict.MEMORY, reason=f"end other programs first: {format_size(missing)} more memory is needed at the least"

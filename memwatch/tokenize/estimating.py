@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from memwatch.core.cells import CONFIDENCE_Z, LEAST_UNSEEN_SPREAD, Range, added, relative_spread
+from memwatch.core.cells import Range, added, like_the_others
 from memwatch.core.estimate import Budget, Disk
 from memwatch.core.sample import Sample
 from memwatch.core.units import MIB
@@ -18,7 +18,7 @@ from memwatch.tokenize.checkpoint import PARTIAL
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.gauge import Gauge
-from memwatch.tokenize.inputs import Input, find_inputs
+from memwatch.tokenize.inputs import STANDARD_INPUT, Input, find_inputs
 from memwatch.tokenize.packed_sampling import USUAL_UNPACKING, sample_packed
 from memwatch.tokenize.plan import Plan, cores_here, least_bytes, peak_bytes, plan
 from memwatch.tokenize.row_sampling import sample_rows
@@ -68,12 +68,8 @@ class Estimated:
     def text_bytes(self) -> Range:
         return added([found.text_bytes for found in self.found])
 
-    @property
-    def is_exact(self) -> bool:
-        return all(found.tokens.is_exact for found in self.found)
 
-
-def estimate(request: Request, machine_sample: Sample | None = None) -> Estimated:
+def estimate(request: Request) -> Estimated:
     inputs = _inputs(request)
     encoding = encoding_named(request.settings.encoding)
     reading = reading_bytes(inputs, request.settings.text_column)
@@ -107,7 +103,7 @@ def estimate(request: Request, machine_sample: Sample | None = None) -> Estimate
         ),
         costs=_costs(gauge, loaded_s - started_s),
         script=_script(gauge, encoding),
-        room=Room.of(machine_sample or _sample(), rss_bytes(os.getpid()) or 0),
+        room=Room.of(_sample(), rss_bytes(os.getpid()) or 0),
         disk=_disk(request, inputs),
         grown=[source.name for source in inputs if _has_changed(source)],
         took_s=took_s,
@@ -115,7 +111,7 @@ def estimate(request: Request, machine_sample: Sample | None = None) -> Estimate
 
 
 def _inputs(request: Request) -> list[Input]:
-    if "-" in request.inputs:
+    if STANDARD_INPUT in request.inputs:
         raise UsageError(
             "standard input cannot be looked at ahead of time; put it into a file, or tokenize it right away: "
             "memwatch run tokenize -"
@@ -183,17 +179,15 @@ def _sampled_one_by_one(inputs: list[Input], left: list[int], means: Means, dead
 
 
 def _like_the_others(inputs: list[Input], left: list[int], found: dict[int, Found]) -> dict[int, Found]:
+    if not left:
+        return {}
     size = sum(inputs[i].size_bytes or 0 for i in found)
-    tokens = sum(each.tokens.estimate for each in found.values()) / (size or 1)
-    text = sum(each.text_bytes.estimate for each in found.values()) / (size or 1)
+    tokens = sum(each.tokens.estimate for each in found.values()) / size
+    text = sum(each.text_bytes.estimate for each in found.values()) / size
     rates = [each.tokens.estimate / (inputs[i].size_bytes or 1) for i, each in found.items()]
-    off_by = max(CONFIDENCE_Z * relative_spread(rates), LEAST_UNSEEN_SPREAD)
-
-    def guess(rate: float, i: int) -> Range:
-        value = rate * (inputs[i].size_bytes or 0)
-        return Range.around(value, off_by * value)
-
-    return {i: Found(guess(tokens, i), guess(text, i), seen_share=0.0) for i in left}
+    usual_tokens, usual_text = like_the_others(tokens, rates, len(left)), like_the_others(text, rates, len(left))
+    sizes = {i: inputs[i].size_bytes or 0 for i in left}
+    return {i: Found(usual_tokens.times(sizes[i]), usual_text.times(sizes[i]), seen_share=0.0) for i in left}
 
 
 def _costs(gauge: Gauge, load_s: float) -> Costs:

@@ -36,6 +36,7 @@ LEAST_BYTES_TO_JUDGE = 512
 
 # zstd files may begin with a frame to be skipped, as pzstd's do.
 _MAGIC: dict[bytes, Packing] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\x50\x2a\x4d\x18": "zstd"}
+_CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\x1b")
 _TEXT_SUFFIXES = {".txt", ".text", ".md", ".rst"}
 _JSONL_SUFFIXES = {".jsonl", ".ndjson"}
 _PACKING_SUFFIXES = {".gz", ".zst", ".gzip", ".zstd"}
@@ -180,7 +181,7 @@ def _refuse_rubbish(path: str, head: bytes) -> None:
     if len(head) < LEAST_BYTES_TO_JUDGE:
         return
     text = head.decode("utf-8", "replace")
-    rubbish = text.count("\ufffd") + sum(text.count(chr(c)) for c in range(32) if c not in b"\t\n\v\f\r\x1b")
+    rubbish = text.count("\ufffd") + len(head) - len(head.translate(None, _CONTROLS))
     if rubbish > MOST_RUBBISH_FRACTION * len(text):
         raise MemwatchError(
             f"{path} does not look like text ({100 * rubbish / len(text):.0f} % of its beginning is not); "

@@ -79,7 +79,7 @@ def _of(source: Input, found: Found) -> InputOutlook:
 
 
 def _advice(conclusion: Conclusion, command: list[str]) -> str:
-    if conclusion.verdict != Verdict.SAFE:
+    if conclusion.verdict in (Verdict.DISK, Verdict.MEMORY):
         return conclusion.reason
     if conclusion.max_memory_bytes is not None:
         command = [*command, "--max-memory", f"{conclusion.max_memory_bytes // MIB}M"]
@@ -94,8 +94,7 @@ def _notes(found: Estimated) -> list[str]:
     partly = [(source, each) for source, each in zip(found.inputs, found.found, strict=True) if each.seen_share < 1]
     for source, each in partly[:MOST_NAMES]:
         if not each.seen_share:
-            seen = "there was no time to look into"
-            notes.append(f"{seen} {source.name}; it is taken to be like the others")
+            notes.append(f"there was no time to look into {source.name}; it is taken to be like the others")
         else:
             share = f"{100 * each.seen_share:.0f} %" if each.seen_share >= 0.01 else "less than 1 %"
             notes.append(

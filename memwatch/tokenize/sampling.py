@@ -12,12 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memwatch.core.cells import (
-    CONFIDENCE_Z,
-    LEAST_UNSEEN_SPREAD,
     Cell,
     Range,
     expected_tokens,
-    relative_spread,
+    like_the_others,
     token_range,
     token_ranges,
 )
@@ -40,6 +38,7 @@ MOST_PIECES = 512
 WHOLE_BYTES = 16 * MIB
 # Few pieces say little about the spread, so go on to this many even if it is late: a disk that turns is slow to seek.
 LEAST_PIECES = 16
+MOST_LATE_S = 0.5
 # No more pieces are read when the answer is this good.
 GOOD_ENOUGH = 0.008
 
@@ -52,7 +51,7 @@ class Found:
     text_bytes: Range  # when unpacked
     pieces: int = 0
     read_bytes: int = 0
-    seen_share: float = 1.0  # less where only the beginning of packed input could be read in time
+    seen_share: float = 1.0  # less where only a beginning could be read in time; 0 where nothing was
     token_count: int | None = None  # the sum of a column of this name, where a parquet file has one
 
 
@@ -131,16 +130,16 @@ class _Line:
         if not cells:
             raise MemwatchError(f"no record could be found in {self._sources[0].name}; is it complete?")
         ranges = token_ranges(cells, groups)
-        return [self._found(source, [cells[i] for i in group], tokens, cells)
+        # For files whose turn did not come before the time was over.
+        mean = expected_tokens(cells) / sum(cell.length for cell in cells)
+        usual = like_the_others(mean, [cell.density for cell in cells], groups.count([]))
+        return [self._found(source, [cells[i] for i in group], tokens, usual)
                 for source, group, tokens in zip(self._sources, groups, ranges, strict=True)]  # fmt: skip
 
-    def _found(self, source: Input, cells: Sequence[Cell], tokens: Range, everywhere: Sequence[Cell]) -> Found:
+    def _found(self, source: Input, cells: Sequence[Cell], tokens: Range, usual: Range) -> Found:
         size = Range.exactly(_size(source))
-        if not cells:  # The time was over before its turn came: it may be like any of the others.
-            density = expected_tokens(everywhere) / sum(cell.length for cell in everywhere)
-            off_by = CONFIDENCE_Z * relative_spread([cell.density for cell in everywhere])
-            mean = density * size.estimate
-            return Found(Range.around(mean, mean * max(off_by, LEAST_UNSEEN_SPREAD)), size)
+        if not cells:
+            return Found(usual.times(size.estimate), size, seen_share=0.0)
         covered = sum(cell.length for cell in cells)
         read = sum(cell.read_bytes for cell in cells)
         return Found(tokens.times(size.estimate / covered), size, len(cells), read)
@@ -216,7 +215,8 @@ def looked_at(
     """Look at places until the answer is good, all were looked at, or the time is over."""
     spans = one_of_each(stretches, FIRST_PIECES, rng)
     for count, i in enumerate(rng.sample(range(len(spans)), len(spans))):
-        if count >= LEAST_PIECES and time.monotonic() > deadline_s:
+        late_s = time.monotonic() - deadline_s
+        if late_s > 0 and (count >= LEAST_PIECES or (late_s > MOST_LATE_S and count >= 2)):
             return spans
         look(spans[i].chosen)
     while not _is_good([cell(span) for span in spans]):

@@ -12,6 +12,7 @@ from memwatch.core.cells import (
     Range,
     added,
     expected_tokens,
+    like_the_others,
     quantile,
     token_range,
     token_ranges,
@@ -79,6 +80,14 @@ def test_what_was_not_seen_widens_the_range_as_far_as_it_is_large() -> None:
     assert half.off_by / half.estimate > 0.1
     assert little.off_by / little.estimate > half.off_by / half.estimate
     assert with_unseen(seen, 1.0, spread=0.5) == seen
+
+
+def test_what_was_not_looked_at_shares_the_error_of_the_mean() -> None:
+    seen = [0.2, 0.3, 0.25, 0.35] * 4
+    one = like_the_others(0.275, seen, 1)
+    one_of_many = like_the_others(0.275, seen, 100)
+    assert one_of_many.off_by > 2 * one.off_by
+    assert one.estimate == one_of_many.estimate == 0.275
 
 
 def test_independent_errors_do_not_simply_add_up() -> None:

@@ -107,6 +107,14 @@ def test_where_memory_is_short_less_of_it_is_advised() -> None:
     assert found.max_memory_bytes + room.reserve_bytes <= 600 * MIB
 
 
+def test_what_only_just_fits_is_not_called_safe() -> None:
+    room = Room(1 * GIB, 300 * MIB, 0, 0, None)
+    found = conclude(Range.exactly(1), PLENTY, BUDGET, room)
+    assert (found.verdict, found.max_memory_bytes) == (Verdict.TIGHT, 176 * MIB)
+    disk = Disk("data", 20 * GIB)
+    assert conclude(Range.around(20 * GIB, GIB), disk, BUDGET, DESKTOP).verdict == Verdict.TIGHT
+
+
 def test_where_nothing_fits_that_is_said() -> None:
     found = conclude(Range.exactly(1), PLENTY, BUDGET, Room(1 * GIB, 100 * MIB, 0, 0, None))
     assert found.verdict == Verdict.MEMORY
