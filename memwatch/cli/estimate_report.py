@@ -160,7 +160,7 @@ def _moment(tokens: float, found: Outlook, timed: bool = True) -> str:
 def _time(found: Outlook) -> str:
     seconds = found.seconds
     text = f"{_roughly(seconds.estimate)} ({_roughly(seconds.low)} - {_roughly(seconds.high)})"
-    speed = format_size(found.text_bytes.estimate / max(seconds.estimate, 0.001))
+    speed = format_size(found.bytes_a_second)
     workers = "one worker" if found.workers == 1 else f"{found.workers} workers"
     script = _roughly(found.list_seconds.estimate)
     return f"{text} at {speed}/s with {workers}, measured on the sample; the list script: {script}"
@@ -220,6 +220,7 @@ def as_object(found: Outlook) -> dict[str, Any]:
         "disk_free_bytes": found.disk.free_bytes,
         "partial_bytes": found.disk.partial_bytes,
         "seconds": _rounded(found.seconds),
+        "bytes_per_second": round(found.bytes_a_second),
         "engine": found.engine,
         "workers": found.workers,
         "list_script": {

@@ -42,6 +42,7 @@ class Outlook:
     room: Room
     disk: Disk
     seconds: Range
+    bytes_a_second: float  # once it has started
     workers: int
     list_fate: ListFate
     list_bytes_per_token: float

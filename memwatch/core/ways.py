@@ -124,13 +124,17 @@ FASTER, SLOWER = 0.7, 1.6
 SHORTEST_S = 1e-6
 
 
+def seconds_a_byte(encode_s: float, handle_s: float, workers: int, cores: int) -> float:
+    """As many workers as planned, beside the coordinator, on so many cores: the slowest part counts."""
+    return max((encode_s + handle_s) / min(cores, workers + 1), encode_s / workers, handle_s)
+
+
 def job_seconds(text_bytes: Range, costs: Costs, workers: int, cores: int, others: float) -> Range:
-    """How long `run tokenize` takes: as many workers as planned, beside the coordinator, on so many cores. As many
-    `others` want a core too; whether they go on is not known, so they count for the upper end only."""
+    """How long `run tokenize` takes. As many `others` want a core too; whether they go on is not known, so they count
+    for the upper end only."""
 
     def seconds(size: float, encode_s: float) -> float:
-        all_cores = (encode_s + costs.handle_s) / min(cores, workers + 1)
-        return costs.start_s + size * max(all_cores, encode_s / workers, costs.handle_s)
+        return costs.start_s + size * seconds_a_byte(encode_s, costs.handle_s, workers, cores)
 
     return Range(
         seconds(text_bytes.estimate, costs.encode_s.estimate),

@@ -4,7 +4,7 @@ from memwatch.core.cells import Range
 from memwatch.core.estimate import Conclusion, Verdict, conclude, known_text, output_size
 from memwatch.core.outlook import InputOutlook, Outlook
 from memwatch.core.units import MIB, format_size
-from memwatch.core.ways import fate, job_seconds
+from memwatch.core.ways import fate, job_seconds, seconds_a_byte
 from memwatch.tokenize.estimating import Estimated, estimate
 from memwatch.tokenize.formats import HEADER_BYTES
 from memwatch.tokenize.inputs import Input
@@ -20,7 +20,7 @@ def outlook(request: Request, command: list[str]) -> Outlook:
 
 
 def concluded(found: Estimated, request: Request, command: list[str]) -> Outlook:
-    tokens, room, script = found.tokens, found.room, found.script
+    tokens, room, script, costs = found.tokens, found.room, found.script, found.costs
     outputs: dict[str, Range] = {
         kind: _output(kind, header_bytes, tokens, found.encoding.token_bytes)
         for kind, header_bytes in HEADER_BYTES.items()
@@ -44,7 +44,8 @@ def concluded(found: Estimated, request: Request, command: list[str]) -> Outlook
         memory_fit=room.fit(memory),
         room=room,
         disk=found.disk,
-        seconds=job_seconds(found.text_bytes, found.costs, found.plan.workers, found.cores, found.others),
+        seconds=job_seconds(found.text_bytes, costs, found.plan.workers, found.cores, found.others),
+        bytes_a_second=1 / seconds_a_byte(costs.encode_s.estimate, costs.handle_s, found.plan.workers, found.cores),
         workers=found.plan.workers,
         list_fate=list_fate,
         list_bytes_per_token=script.bytes_per_token,

@@ -2,15 +2,16 @@
 tokenized. What lies beyond is taken to be like it, by its packed size; and the answer says how little was seen."""
 
 import itertools
+import math
 import time
 from dataclasses import dataclass, field, replace
 
 from memwatch.core.cells import Cell, Range, relative_spread, token_range, with_unseen
 from memwatch.core.units import KIB, MIB
 from memwatch.tokenize.blocks import Layout
-from memwatch.tokenize.cuts import Cuts, RecordCuts, TextCuts
-from memwatch.tokenize.inputs import Input, Stream
-from memwatch.tokenize.sampling import Found, Means
+from memwatch.tokenize.cuts import TextCuts
+from memwatch.tokenize.inputs import LONGEST_RECORD_BYTES, Input, Stream
+from memwatch.tokenize.sampling import Found, Means, counted, cut_out, records_in, tokenized_whole, too_long
 
 # A piece out of every stretch; how many of those a file has, it does not tell before its end.
 STRETCHES = 512
@@ -42,7 +43,7 @@ class _Progress:
 def sample_packed(source: Input, means: Means, deadline_s: float) -> Found:
     cells: list[Cell] = []
     progress = _Progress()
-    cuts: Cuts = RecordCuts() if source.kind == "jsonl" else TextCuts(means.encoding.pretokenizer, separator=None)
+    cuts = TextCuts(means.encoding.pretokenizer, separator=None)
     size = source.size_bytes or 0
     stretch_bytes = min(max(size * USUAL_UNPACKING // STRETCHES, LEAST_STRETCH_BYTES), MOST_STRETCH_BYTES)
     stream = Stream(source)
@@ -54,9 +55,15 @@ def sample_packed(source: Input, means: Means, deadline_s: float) -> Found:
             means.gauge.reading_bytes += len(stretch)
             cell = _cell(stretch, progress.text_bytes, cuts, source, means)
             progress.read(len(stretch), stream.unpacked_position)
-            cells += [] if cell is None else [cell]
-            if len(stretch) < stretch_bytes:
-                return _found(cells, progress.text_bytes)
+            at_end = len(stretch) < stretch_bytes
+            if cell is not None:
+                cells.append(cell)
+            elif stretch_bytes <= LONGEST_RECORD_BYTES:
+                stretch_bytes *= 2
+            elif not at_end:
+                raise too_long(source, progress.text_bytes)
+            if at_end:
+                return _found(cells, progress.text_bytes) if cells else _whole(source, means)
     finally:
         stream.close()
     packed, text_bytes = progress.steps[-1]
@@ -69,10 +76,15 @@ def sample_packed(source: Input, means: Means, deadline_s: float) -> Found:
 
 def _found(cells: list[Cell], text_bytes: int) -> Found:
     """What so much text holds, the pieces of which are in the cells."""
-    if not cells:
-        return Found(Range.exactly(0), Range.exactly(text_bytes))
     tokens = token_range(cells).times(text_bytes / sum(cell.length for cell in cells))
     return Found(tokens, Range.exactly(text_bytes), len(cells), sum(cell.read_bytes for cell in cells))
+
+
+def _whole(source: Input, means: Means) -> Found:
+    """A few records, each longer than what was looked at at once."""
+    found = tokenized_whole(source, means, math.inf)
+    assert found is not None
+    return found
 
 
 def _filled(stream: Stream, missing: int) -> bytes:
@@ -83,21 +95,20 @@ def _filled(stream: Stream, missing: int) -> bytes:
     return b"".join(parts)
 
 
-def _cell(stretch: bytes, start: int, cuts: Cuts, source: Input, means: Means) -> Cell | None:
-    """A stretch, and a piece at a random place in it; None where no piece can be cut out."""
+def _cell(stretch: bytes, start: int, cuts: TextCuts, source: Input, means: Means) -> Cell | None:
+    """A stretch, and a piece at a random place in it; None where no record lies inside."""
     if not stretch:
         return None
-    room = max(len(stretch) - PIECE_BYTES, 0)
-    at = means.rng.randrange(room + 1)
-    first = 0 if start + at == 0 else cuts.unit_end(stretch, at + 1)
-    if first is None:
+    at = means.rng.randrange(max(len(stretch) - PIECE_BYTES, 0) + 1)
+    if source.kind == "jsonl":
+        first, stop = records_in(stretch[at:], at_start=start + at == 0, size=PIECE_BYTES)
+        data = b"" if first is None else stretch[at + first : at + (stop or stretch.rfind(b"\n", at) + 1 - at)]
+    else:
+        data = cut_out(stretch[at : at + PIECE_BYTES], cuts, at_start=start + at == 0, at_end=False)
+    if not data:
         return None
-    window = stretch[first:]
-    cut = cuts.block_end(window, 0, min(PIECE_BYTES, len(window)), at_end=False)
-    if cut is None or cut.at == 0:
-        return None
-    tokens = means.gauge.count(window[: cut.at], Layout(source.kind))
-    return Cell(start, start + len(stretch), cut.at, tokens)
+    tokens = counted(data, Layout(source.kind), source, start + at, means)
+    return Cell(start, start + len(stretch), len(data), tokens)
 
 
 def _spread(cells: list[Cell], steps: list[tuple[int, int]]) -> float:

@@ -10,7 +10,7 @@ from memwatch.core.units import KIB, MIB
 from memwatch.tokenize.blocks import Layout
 from memwatch.tokenize.inputs import Input
 from memwatch.tokenize.rows import Rows
-from memwatch.tokenize.sampling import FIRST_PIECES, Found, Means, looked_at
+from memwatch.tokenize.sampling import FIRST_PIECES, Found, Means, counted, looked_at
 
 # How much text to tokenize in all, at least in a row group, and in a piece.
 SAMPLE_BYTES = 16 * MIB
@@ -64,7 +64,7 @@ def sample_rows(source: Input, means: Means, deadline_s: float) -> Found:
             return Found(Range.exactly(0), Range.exactly(0))
         now_s = time.monotonic()
         token_count = rows.sum_of(TOKEN_COUNT, now_s + TOKEN_COUNT_SHARE * (deadline_s - now_s))
-        reader = _GroupReader(rows, groups, means, deadline_s)
+        reader = _GroupReader(source, rows, groups, means, deadline_s)
         spans = looked_at([(0, len(groups))], reader.look, reader.cell, means.rng, deadline_s)
     finally:
         rows.close()
@@ -72,7 +72,8 @@ def sample_rows(source: Input, means: Means, deadline_s: float) -> Found:
 
 
 class _GroupReader:
-    def __init__(self, rows: Rows, groups: list[_Group], means: Means, deadline_s: float) -> None:
+    def __init__(self, source: Input, rows: Rows, groups: list[_Group], means: Means, deadline_s: float) -> None:
+        self._source = source
         self._rows = rows
         self._groups = groups
         self._means = means
@@ -100,7 +101,8 @@ class _GroupReader:
             for text in texts:
                 end += len(text)
                 ends.append(end)
-            tokens = self._means.gauge.count(data, Layout("parquet", row_ends=tuple(ends), missing_rows=missing))
+            layout = Layout("parquet", row_ends=tuple(ends), missing_rows=missing)
+            tokens = counted(data, layout, self._source, 0, self._means)
             group.pieces.append(_Piece(len(texts) + missing, len(data), tokens))
 
     def _pieces(self, group: _Group, until_s: float) -> Iterator[tuple[list[bytes], int]]:

@@ -67,15 +67,11 @@ class Means:
 
 def tokenized_whole(source: Input, means: Means, deadline_s: float) -> Found | None:
     """The exact answer, or None if that takes too long."""
-    gauge = means.gauge
     tokens = blocks = 0
     reader = BlockReader([source], means.settings, means.encoding, Position())
     try:
         while (block := reader.next(DEFAULT_BLOCK_BYTES)) is not None:
-            try:
-                tokens += gauge.count(bytes(block.data), block.layout)
-            except (BadRecord, BadBytes) as error:
-                raise _named(source, block.start.offset, error) from error
+            tokens += counted(bytes(block.data), block.layout, source, block.start.offset, means)
             blocks += 1
             if time.monotonic() > deadline_s:
                 return None
@@ -85,9 +81,13 @@ def tokenized_whole(source: Input, means: Means, deadline_s: float) -> Found | N
     return Found(Range.exactly(tokens), Range.exactly(size), blocks, size)
 
 
-def _named(source: Input, offset: int, error: BadRecord | BadBytes) -> MemwatchError:
-    what = "a record of " if isinstance(error, BadRecord) else ""
-    return MemwatchError(f"{what}{source.name} near byte {offset} {error}")
+def counted(data: bytes, layout: Layout, source: Input, offset: int, means: Means) -> int:
+    """Tokens of a piece that begins about here in an input."""
+    try:
+        return means.gauge.count(data, layout)
+    except (BadRecord, BadBytes) as error:
+        what = "a record of " if isinstance(error, BadRecord) else ""
+        raise MemwatchError(f"{what}{source.name} near byte {offset} {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,23 +155,15 @@ class _Line:
         source = self._sources[place.source]
         room = place.end - place.start - PIECE_BYTES
         at = place.start + (self._means.rng.randrange(room + 1) if room > 0 else 0)
-        try:
-            data = self._records(place, at) if source.kind == "jsonl" else self._text(place, at)
-            layout = Layout(source.kind, continues=self._in_document and at > 0, open_end=self._in_document)
-            tokens = self._means.gauge.count(data, layout) if data else 0
-        except (BadRecord, BadBytes) as error:
-            raise _named(source, at, error) from error
+        data = self._records(place, at) if source.kind == "jsonl" else self._text(place, at)
+        layout = Layout(source.kind, continues=self._in_document and at > 0, open_end=self._in_document)
+        tokens = counted(data, layout, source, at, self._means) if data else 0
         self._read[index] = (len(data), tokens)
 
     def _text(self, place: _Place, at: int) -> bytes:
         end = min(at + PIECE_BYTES, place.end)
         window = self._pread(place.source, at, end)
-        size = _size(self._sources[place.source])
-        start = 0 if at == 0 else self._cuts.unit_end(window, 1)
-        cut = self._cuts.block_end(window, 0, len(window), at_end=end == size)
-        if start is None or cut is None or cut.at <= start:
-            return _whole_characters(window)  # No place to cut: it tears a word or two.
-        return window[start : cut.at]
+        return cut_out(window, self._cuts, at_start=at == 0, at_end=end == _size(self._sources[place.source]))
 
     def _records(self, place: _Place, at: int) -> bytes:
         """The records that begin in a window; if none does, the next one."""
@@ -179,16 +171,12 @@ class _Line:
         end = min(at + PIECE_BYTES, place.end)
         window = self._pread(place.source, at, end)
         while True:
-            start = 0 if at == 0 else window.find(b"\n") + 1 or None
-            stop = None if start is None else window.find(b"\n", max(end - at - 1, start)) + 1 or None
-            at_end = at + len(window) >= size
-            if stop is not None or at_end:
-                break
+            start, stop = records_in(window, at_start=at == 0, size=end - at)
+            if stop is not None or at + len(window) >= size:
+                return b"" if start is None else window[start:stop]
             if len(window) > 2 * LONGEST_RECORD_BYTES:
-                name, longest = self._sources[place.source].name, format_size(LONGEST_RECORD_BYTES)
-                raise MemwatchError(f"{name} has a record of more than {longest} near byte {at}")
+                raise too_long(self._sources[place.source], at)
             window += self._pread(place.source, at + len(window), min(at + 2 * len(window), size))
-        return b"" if start is None else window[start:stop]
 
     def _pread(self, source: int, start: int, end: int) -> bytes:
         name = self._sources[source].name
@@ -243,6 +231,29 @@ def _is_good(cells: Sequence[Cell | None]) -> bool:
 
 def _size(source: Input) -> int:
     return source.size_bytes or 0
+
+
+def cut_out(window: bytes, cuts: TextCuts, at_start: bool, at_end: bool) -> bytes:
+    """From the first safe cut to the last; all of the window, where it has none: that tears a word or two."""
+    start = 0 if at_start else cuts.unit_end(window, 1)
+    cut = cuts.block_end(window, 0, len(window), at_end)
+    if start is None or cut is None or cut.at <= start:
+        return _whole_characters(window)
+    return window[start : cut.at]
+
+
+def records_in(window: bytes, at_start: bool, size: int) -> tuple[int | None, int | None]:
+    """Where the records begin and end that begin in the first `size` bytes; if none does, the next one. None is not in
+    this window."""
+    start = 0 if at_start else window.find(b"\n") + 1 or None
+    if start is None:
+        return None, None
+    return start, window.find(b"\n", max(size - 1, start)) + 1 or None
+
+
+def too_long(source: Input, offset: int) -> MemwatchError:
+    longest = format_size(LONGEST_RECORD_BYTES)
+    return MemwatchError(f"{source.name} has a record of more than {longest} near byte {offset}")
 
 
 def _whole_characters(window: bytes) -> bytes:

@@ -229,6 +229,7 @@ def outlook(tokens: float = 10.7e9, **changes: Any) -> Outlook:
         room=room,
         disk=Disk("/data", 212 * GIB),
         seconds=Range(300, 240, 420),
+        bytes_a_second=160 * MIB,
         workers=8,
         list_fate=fate(script, tokens, room),
         list_bytes_per_token=32.4,

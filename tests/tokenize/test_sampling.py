@@ -301,3 +301,22 @@ def test_a_file_that_shrinks_is_said_to(tmp_path: Path, means: Callable[..., Mea
     path.write_bytes(b"now short")
     with pytest.raises(MemwatchError, match="became shorter while it was looked at"):
         sample_line([source], means(), NO_HURRY)
+
+
+@pytest.mark.parametrize("kind", ["txt", "jsonl"])
+def test_packed_text_without_a_place_to_cut_is_estimated(
+    kind: str, tmp_path: Path, means: Callable[..., Means], truth: Callable[..., int]
+) -> None:
+    path = tmp_path / f"long.{kind}.gz"
+    long = [prose()[:1_500_000].replace(b"\n", b" ").decode() for _ in range(6)]
+    records = "".join(json.dumps({"text": text}) + "\n" for text in long).encode()
+    path.write_bytes(gzip.compress(records if kind == "jsonl" else bytes(3_000_000), 1))
+    found = sample_packed(look_at(str(path), "text", any_bytes=True), means(), NO_HURRY)
+    assert found.tokens.estimate == pytest.approx(truth(path), rel=0.05)
+
+
+def test_a_bad_record_in_packed_input_is_named(tmp_path: Path, means: Callable[..., Means]) -> None:
+    path = tmp_path / "bad.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"text": "good"}\n' + b"bad\n" * 100_000))
+    with pytest.raises(MemwatchError, match=r"a record of .*bad\.jsonl\.gz near byte .* is not JSON"):
+        sample_packed(look_at(str(path), "text"), means(), NO_HURRY)
