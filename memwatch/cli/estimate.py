@@ -43,7 +43,7 @@ def estimate(
     Looks at a few hundred pieces spread over the whole input, so it takes a second or two for any size. Exit code 0 if
     what it advises is safe, 3 if nothing fits on this machine.
     """
-    from memwatch.cli import estimate_report
+    from memwatch.cli import estimate_json, estimate_report
     from memwatch.core.estimate import Verdict
     from memwatch.tokenize.outlook import outlook
     from memwatch.tokenize.settings import DEFAULT_MODE, DEFAULT_SHARD_TOKENS, Request, Resources, Settings
@@ -61,7 +61,7 @@ def estimate(
     request = Request(inputs, out, settings, resources, any_bytes=errors is not None)
     found: Outlook = outlook(request, _command(inputs))
     if as_json:
-        click.echo(json.dumps(estimate_report.as_object(found), indent=2))
+        click.echo(json.dumps(estimate_json.as_object(found), indent=2))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else USUAL_WIDTH
         click.echo("\n".join(estimate_report.lines(found, width)))

@@ -5,5 +5,5 @@ memory, one process a core) -> worker.py (encoding.py, engines.py) -> outputs.py
 pipeline.py drives it; checkpoint.py remembers where it stands; manifest.py says what was made from what.
 
 `memwatch estimate` looks ahead with the same parts: sampling.py, packed_sampling.py and row_sampling.py read pieces of
-the inputs, gauge.py counts them, estimating.py asks the machine, and outlook.py puts it all together.
+the inputs (pieces.py), gauge.py counts them, estimating.py asks the machine, and outlook.py puts it all together.
 """

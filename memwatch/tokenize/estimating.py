@@ -20,11 +20,12 @@ from memwatch.tokenize.engines import choose
 from memwatch.tokenize.gauge import Gauge
 from memwatch.tokenize.inputs import STANDARD_INPUT, Input, find_inputs
 from memwatch.tokenize.packed_sampling import USUAL_UNPACKING, sample_packed
+from memwatch.tokenize.pieces import Found, Means
 from memwatch.tokenize.plan import Plan, cores_here, least_bytes, peak_bytes, plan
 from memwatch.tokenize.row_sampling import sample_rows
 from memwatch.tokenize.rows import reading_bytes
 from memwatch.tokenize.rss import rss_bytes
-from memwatch.tokenize.sampling import WHOLE_BYTES, Found, Means, sample_line, tokenized_whole
+from memwatch.tokenize.sampling import WHOLE_BYTES, sample_line, tokenized_whole
 from memwatch.tokenize.settings import Request
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 

@@ -8,7 +8,7 @@ from memwatch.core.ways import fate, job_seconds, seconds_a_byte
 from memwatch.tokenize.estimating import Estimated, estimate
 from memwatch.tokenize.formats import HEADER_BYTES
 from memwatch.tokenize.inputs import Input
-from memwatch.tokenize.sampling import Found
+from memwatch.tokenize.pieces import Found
 from memwatch.tokenize.settings import DEFAULT_MODE, DEFAULT_SHARD_TOKENS, Request
 
 MOST_NAMES = 3

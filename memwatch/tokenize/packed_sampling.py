@@ -11,7 +11,8 @@ from memwatch.core.units import KIB, MIB
 from memwatch.tokenize.blocks import Layout
 from memwatch.tokenize.cuts import TextCuts
 from memwatch.tokenize.inputs import LONGEST_RECORD_BYTES, Input, Stream
-from memwatch.tokenize.sampling import Found, Means, counted, cut_out, records_in, tokenized_whole, too_long
+from memwatch.tokenize.pieces import Found, Means, counted, cut_out, records_in, too_long
+from memwatch.tokenize.sampling import tokenized_whole
 
 # A piece out of every stretch; how many of those a file has, it does not tell before its end.
 STRETCHES = 512

@@ -9,8 +9,9 @@ from memwatch.core.halving import Span
 from memwatch.core.units import KIB, MIB
 from memwatch.tokenize.blocks import Layout
 from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.pieces import Found, Means, counted
 from memwatch.tokenize.rows import Rows
-from memwatch.tokenize.sampling import FIRST_PIECES, Found, Means, counted, looked_at
+from memwatch.tokenize.sampling import FIRST_PIECES, looked_at
 
 # How much text to tokenize in all, at least in a row group, and in a piece.
 SAMPLE_BYTES = 16 * MIB

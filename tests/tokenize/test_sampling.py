@@ -22,8 +22,9 @@ from memwatch.tokenize.gauge import Gauge
 from memwatch.tokenize.inputs import look_at
 from memwatch.tokenize.outlook import outlook
 from memwatch.tokenize.packed_sampling import sample_packed
+from memwatch.tokenize.pieces import Found, Means
 from memwatch.tokenize.row_sampling import sample_rows
-from memwatch.tokenize.sampling import Found, Means, sample_line
+from memwatch.tokenize.sampling import sample_line
 from memwatch.tokenize.settings import Request, Resources, Settings
 from memwatch.tokenize.vocabulary import Encoding, rank_file
 from tests.texts import code, language, prose, repeated, shuffled
