@@ -32,6 +32,7 @@ from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 # How long to look, beside half a second or so to start and to measure the script's way.
 SAMPLE_S = 0.5
 WHOLE_SHARE = 0.7  # of that, before the attempt to tokenize everything is given up
+PLAIN_SHARE = 0.5  # of it for plain files, where there are others too: those take longer to get into
 LEAST_FILE_S = 0.02
 SCRIPT_S = 0.12
 # Of a process that has imported tiktoken and numpy, loaded gpt2 and encoded a chunk: measured with script.py.
@@ -81,7 +82,7 @@ def estimate(request: Request) -> Estimated:
     chosen = choose(resources.engine, encoding, ranks, check=True)
     loaded_s = time.monotonic()
     gauge = Gauge(BlockEncoder(chosen.engine, encoding, request.settings), encoding.token_bytes)
-    # The same file gives the same answer every time.
+    # The same file gives the same answer, as long as there is time for the same pieces.
     means = Means(gauge, request.settings, encoding, random.Random(inputs[0].fingerprint))
     found = look_into(inputs, means, loaded_s + SAMPLE_S)
     took_s = time.monotonic() - loaded_s
@@ -138,8 +139,7 @@ def look_into(inputs: list[Input], means: Means, deadline_s: float) -> list[Foun
     plain = [i for i in left if inputs[i].packing is None and inputs[i].kind != "parquet"]
     others = [i for i in left if i not in set(plain)]
     if plain:
-        share = sum(inputs[i].size_bytes or 0 for i in plain) / sum(inputs[i].size_bytes or 0 for i in left)
-        until_s = time.monotonic() + share * max(deadline_s - time.monotonic(), 0)
+        until_s = time.monotonic() + (PLAIN_SHARE if others else 1) * max(deadline_s - time.monotonic(), 0)
         sampled = sample_line([inputs[i] for i in plain], means, until_s)
         found |= dict(zip(plain, sampled, strict=True))
     found |= _sampled_one_by_one(inputs, others, means, deadline_s)

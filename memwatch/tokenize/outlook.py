@@ -83,6 +83,7 @@ def _advice(conclusion: Conclusion, command: list[str]) -> str:
     if conclusion.verdict in (Verdict.DISK, Verdict.MEMORY):
         return conclusion.reason
     if conclusion.max_memory_bytes is not None:
+        # click lets the last one count, should the user have asked for more.
         command = [*command, "--max-memory", f"{conclusion.max_memory_bytes // MIB}M"]
     return " ".join(command)
 
