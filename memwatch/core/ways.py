@@ -11,8 +11,8 @@ from memwatch.core.sample import Sample
 # What an int object takes: 28 bytes, which Python's allocator rounds up to 32, in pools of 16 KiB with a head of 48.
 INT_BYTES = 32 * 16384 / (16384 - 64)
 POINTER_BYTES = 8
-# A list that is full grows by an eighth of itself, and by six.
-GROWS_BY = 8
+# Moments differ, even on a machine that has nothing else to do; found by comparing with whole runs.
+FASTER, SLOWER = 0.7, 1.6
 
 
 class Fit(StrEnum):
@@ -37,10 +37,11 @@ class Room:
     def of(cls, sample: Sample, ours_bytes: int = 0) -> "Room":
         """`ours_bytes` are taken by whoever asks, and given back before the job starts."""
         memory, available = sample.memory, sample.available_bytes
+        known = [limit.limit_bytes for limit in sample.limits] + ([] if memory is None else [memory.total_bytes])
         tightest = min((limit.limit_bytes for limit in sample.limits), default=None)
         return cls(
             total_bytes=None if memory is None else memory.total_bytes,
-            available_bytes=None if available is None else available + ours_bytes,
+            available_bytes=None if available is None else min(available + ours_bytes, *known),
             swap_total_bytes=None if memory is None else memory.swap_total_bytes,
             swap_free_bytes=0 if memory is None else memory.swap_free_bytes,
             limit_bytes=tightest,
@@ -84,7 +85,7 @@ class ListScript:
 
     def seconds(self, tokens: float) -> Range:
         speed = self.tokens_a_second
-        return Range(tokens / speed.estimate, tokens / speed.high, tokens / speed.low)
+        return Range(tokens / speed.estimate, FASTER * tokens / speed.high, SLOWER * tokens / speed.low)
 
     def reaches(self, bound_bytes: float | None, tokens: float) -> float | None:
         """At which token it takes as much memory as this; None if the end comes first. Past the list, the array."""
@@ -119,8 +120,6 @@ class Costs:
     start_s: float  # until the first block is encoded
 
 
-# Moments differ, even on a machine that has nothing else to do; found by comparing with whole runs.
-FASTER, SLOWER = 0.7, 1.6
 SHORTEST_S = 1e-6
 
 

@@ -202,12 +202,12 @@ def _script(gauge: Gauge, encoding: Encoding) -> ListScript:
     encoder = gauge.encoder.engine.reference_engine().encoding
     tokens: list[int] = []
     speeds = []
-    started_s = time.perf_counter()
+    started_s = time.monotonic()
     for data in gauge.kept:
-        before_s, before = time.perf_counter(), len(tokens)
+        before_s, before = time.thread_time(), len(tokens)
         tokens.extend(encoder.encode_ordinary(data.decode("utf-8", "replace")))
-        speeds.append((len(tokens) - before, time.perf_counter() - before_s))
-        if time.perf_counter() - started_s > SCRIPT_S:
+        speeds.append((len(tokens) - before, time.thread_time() - before_s))
+        if time.monotonic() - started_s > SCRIPT_S:
             break
     per_token = list_bytes_per_token(gauge.tokens, gauge.shared_tokens)
     return ListScript(per_token, SCRIPT_BASE_BYTES, encoding.token_bytes, speed_range(speeds))
