@@ -9,12 +9,13 @@ from memwatch import __version__
 # In the order in which help shows them, with the line it shows.
 COMMANDS = {
     "run": "Run a job under guard.",
+    "estimate": "Tell tokens, disk, RAM and time before you start.",
+    "diagnose": "Tell why the machine froze, or a job was killed.",
     "attach": "Watch a run that is under way.",
     "runs": "List what was run, and how it went.",
-    "record": "Record the whole machine, for the day it freezes.",
     "export": "Write a run or the record as CSV, JSON or a page.",
+    "record": "Record the whole machine, for the day it freezes.",
     "verify": "Check finished output against its manifest.",
-    "diagnose": "Tell why the machine froze, or a job was killed.",
     "doctor": "Tell what this machine offers, and what is missing.",
 }
 

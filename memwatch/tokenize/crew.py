@@ -152,9 +152,9 @@ class Crew:
         for slot in self._slots:
             _empty(slot)
 
-    def count_tokens(self, blocks: list[Block]) -> int:
-        """Encode some blocks only to see how many tokens they have. Only when nobody has work."""
-        total = 0
+    def count_tokens(self, blocks: list[Block]) -> list[int]:
+        """Encode some blocks only to see how many tokens each has. Only when nobody has work."""
+        tokens = [0] * len(blocks)
         waiting = deque(enumerate(blocks))
         under_way = 0
         while waiting or under_way:
@@ -163,9 +163,9 @@ class Crew:
                 under_way += 1
             for result in self.results(wait_for(self.connections)):
                 under_way -= 1
-                total += result.tokens if isinstance(result, Done) else 0
+                tokens[result.number] = result.tokens if isinstance(result, Done) else 0
                 self.release(result)
-        return total
+        return tokens
 
     def rss_bytes(self) -> int:
         pids = [os.getpid(), *(member.pid for member in self._members)]

@@ -77,6 +77,9 @@ class Engine(Protocol):
     def renew(self) -> None:
         """Give back the memory that caches have taken."""
 
+    def reference_engine(self) -> "Tiktoken":
+        """The engine whose answer counts."""
+
 
 class Tiktoken:
     name = "tiktoken"
@@ -84,7 +87,7 @@ class Tiktoken:
     def __init__(self, encoding: Encoding, ranks: Path) -> None:
         self.version = importlib.metadata.version("tiktoken")
         self._pretokenizer = encoding.pretokenizer
-        self._encoding: tiktoken.Encoding = reference(encoding, ranks)
+        self.encoding: tiktoken.Encoding = reference(encoding, ranks)
 
     def encode(self, text: bytes) -> Tokens:
         parts = [self._encode_part(part) for part in _parts_it_can_take(text.decode(), self._pretokenizer)]
@@ -93,9 +96,12 @@ class Tiktoken:
     def renew(self) -> None:
         """tiktoken remembers nothing."""
 
+    def reference_engine(self) -> "Tiktoken":
+        return self
+
     def _encode_part(self, text: str) -> Tokens:
         try:
-            return self._encoding.encode_to_numpy(text, disallowed_special=())
+            return self.encoding.encode_to_numpy(text, disallowed_special=())
         except (KeyboardInterrupt, SystemExit, MemoryError):
             raise
         except BaseException as error:  # A panic in its Rust code is no Exception.
@@ -128,7 +134,7 @@ class Gigatoken:
 
     def encode(self, text: bytes) -> Tokens:
         if any(lead in text and letters.search(text) for lead, letters in _NEW_LETTERS.items()):
-            return self._reference_engine().encode(text)
+            return self.reference_engine().encode(text)
         return self._encode(text)
 
     def renew(self) -> None:
@@ -141,7 +147,7 @@ class Gigatoken:
         tokenizer = Tokenizer.from_tiktoken(self._ranks, self._encoding.pretokenizer, special_tokens={})
         self._encode = tokenizer.encode
 
-    def _reference_engine(self) -> Tiktoken:
+    def reference_engine(self) -> Tiktoken:
         if self._reference is None:
             self._reference = Tiktoken(self._encoding, self._ranks)
         return self._reference

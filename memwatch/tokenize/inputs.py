@@ -36,6 +36,7 @@ LEAST_BYTES_TO_JUDGE = 512
 
 # zstd files may begin with a frame to be skipped, as pzstd's do.
 _MAGIC: dict[bytes, Packing] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\x50\x2a\x4d\x18": "zstd"}
+_CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\x1b")
 _TEXT_SUFFIXES = {".txt", ".text", ".md", ".rst"}
 _JSONL_SUFFIXES = {".jsonl", ".ndjson"}
 _PACKING_SUFFIXES = {".gz", ".zst", ".gzip", ".zstd"}
@@ -122,7 +123,7 @@ def look_at(path: str, text_column: str, any_bytes: bool = False) -> Input:
             fingerprint = _fingerprint(file, status.st_size)
         if packing is not None:
             with open_once(path) as packed:
-                unpacked = _unpacked(packed, packing, path)
+                unpacked = _unpacked(io.BufferedReader(packed, PACKED_READ_BYTES), packing, path)
                 head = _head_of(unpacked)
     except IsADirectoryError as error:
         raise MemwatchError(
@@ -180,7 +181,7 @@ def _refuse_rubbish(path: str, head: bytes) -> None:
     if len(head) < LEAST_BYTES_TO_JUDGE:
         return
     text = head.decode("utf-8", "replace")
-    rubbish = text.count("\ufffd") + sum(text.count(chr(c)) for c in range(32) if c not in b"\t\n\v\f\r\x1b")
+    rubbish = text.count("\ufffd") + len(head) - len(head.translate(None, _CONTROLS))
     if rubbish > MOST_RUBBISH_FRACTION * len(text):
         raise MemwatchError(
             f"{path} does not look like text ({100 * rubbish / len(text):.0f} % of its beginning is not); "
@@ -237,11 +238,11 @@ def open_once(path: str) -> ReadOnce:
         raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _unpacked(file: ReadOnce, packing: Packing, path: str) -> io.BufferedIOBase:
+def _unpacked(file: io.BufferedReader, packing: Packing, path: str) -> io.BufferedIOBase:
     if packing == "gzip":
         from isal import igzip
 
-        unpacked: io.BufferedIOBase = igzip.IGzipFile(fileobj=io.BufferedReader(file, PACKED_READ_BYTES), mode="rb")
+        unpacked: io.BufferedIOBase = igzip.IGzipFile(fileobj=file, mode="rb")
         return unpacked
     try:
         if sys.version_info >= (3, 14):
@@ -250,7 +251,7 @@ def _unpacked(file: ReadOnce, packing: Packing, path: str) -> io.BufferedIOBase:
             from backports import zstd
     except ImportError as error:
         raise MemwatchError(f"{path} is packed with zstd; to read it: pip install 'memwatch[zstd]'") from error
-    unpacked = zstd.ZstdFile(io.BufferedReader(file, PACKED_READ_BYTES))
+    unpacked = zstd.ZstdFile(file)
     return unpacked
 
 
@@ -267,10 +268,12 @@ class Stream:
         self._name = source.name
         self._file = open_once(source.path)
         self._reader: ReadOnce | io.BufferedIOBase = self._file
+        self._packed: io.BufferedReader | None = None
         if source.packing is None:
             self._file.skip_to(offset)
         else:
-            self._reader = _unpacked(self._file, source.packing, source.path)
+            self._packed = io.BufferedReader(self._file, PACKED_READ_BYTES)
+            self._reader = _unpacked(self._packed, source.packing, source.path)
             while offset:
                 offset -= len(self.read(min(offset, PACKED_READ_BYTES)) or _fail(_cut_short(self._name)))
 
@@ -278,6 +281,11 @@ class Stream:
     def file_position(self) -> int:
         """How far the file itself has been read: what progress is measured by."""
         return self._file.position
+
+    @property
+    def unpacked_position(self) -> int:
+        """How much of the file stands for what was read so far, but for what the unpacker holds: less than a MiB."""
+        return self._file.position if self._packed is None else self._packed.tell()
 
     @property
     def ready(self) -> bool:

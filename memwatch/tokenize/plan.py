@@ -1,5 +1,6 @@
 """How many workers, and how much memory each may take, so that the whole job stays under its limit."""
 
+import os
 from dataclasses import dataclass
 
 from memwatch.core.units import MIB, format_size
@@ -14,6 +15,7 @@ SLOTS_A_WORKER = 2
 SLOT_BYTES = 4 * MIB
 # How much one more block may add before a worker looks at its memory again: 13 bytes for a byte of random words.
 WORST_GROWTH_BYTES = 24 * MIB
+WORST_GROWTH_A_BYTE = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,24 @@ def plan(max_memory_bytes: int | None, workers: int | None, cores: int, token_by
     count = workers or min(cores, fitting)
     budget = for_workers // count - SLOTS_A_WORKER * SLOT_BYTES - WORST_GROWTH_BYTES
     return Plan(count, budget, floor - WORST_GROWTH_BYTES)
+
+
+def peak_bytes(
+    planned: Plan, max_memory_bytes: int | None, token_bytes: int, reading_bytes: int, text_bytes: float
+) -> int:
+    """How much a job takes at the most; caches cannot grow further than a small text lets them."""
+    limit = max_memory_bytes or DEFAULT_MAX_MEMORY_BYTES
+    at_rest = planned.workers * (WORKER_FLOOR_BYTES[token_bytes] + SLOTS_A_WORKER * SLOT_BYTES)
+    return min(limit, COORDINATOR_BYTES + reading_bytes + at_rest + round(WORST_GROWTH_A_BYTE * text_bytes))
+
+
+def least_bytes(token_bytes: int, reading_bytes: int) -> int:
+    """The smallest --max-memory that will do."""
+    return COORDINATOR_BYTES + reading_bytes + WORKER_FLOOR_BYTES[token_bytes] + SLOTS_A_WORKER * SLOT_BYTES
+
+
+def cores_here() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _workers(count: int) -> str:

@@ -4,7 +4,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from memwatch.core.units import MIB
+from memwatch.tokenize.sizing import Expected
+
 RECENT_S = 10.0
+# The reader is about a MiB ahead of what was unpacked: before this, the two cannot be compared.
+ENOUGH_PACKED_BYTES = 8 * MIB
 
 
 @dataclass(slots=True)
@@ -13,7 +18,7 @@ class Meter:
 
     total_bytes: int | None
     token_bytes: int
-    expected_tokens: int | None
+    expected: Expected | None
     _recent: deque[tuple[float, int]] = field(default_factory=deque)
 
     def report(self, now_s: float, done_bytes: int, tokens: int) -> dict[str, Any]:
@@ -36,16 +41,14 @@ class Meter:
         }
 
     def projected_tokens(self, done_bytes: int, tokens: int) -> int | None:
-        """What was counted, and for the rest what the pieces looked at before the start tell, or what was counted."""
-        if not self.total_bytes:
+        """What was counted, and for the rest what the pieces of it that were looked at before the start tell."""
+        if not self.total_bytes or self.expected is None:
             return None
-        if self.expected_tokens is not None:
-            tokens_a_byte = self.expected_tokens / self.total_bytes
-        elif done_bytes:
-            tokens_a_byte = tokens / done_bytes
-        else:
-            return None
-        return round(tokens + (self.total_bytes - done_bytes) * tokens_a_byte)
+        so_far = self.expected.tokens_up_to(done_bytes)
+        rest = self.expected.tokens - so_far
+        if self.expected.is_packed and so_far and done_bytes >= ENOUGH_PACKED_BYTES:
+            rest *= tokens / so_far  # How much text a packed byte stands for was a guess; by now it shows.
+        return round(tokens + rest)
 
     def _rate(self) -> float | None:
         (first_s, first), (last_s, last) = self._recent[0], self._recent[-1]

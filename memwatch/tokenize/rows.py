@@ -1,5 +1,6 @@
 """Rows of a parquet file, one text at a time, without ever holding a row group."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +19,13 @@ COPIES_OF_A_PAGE = 5
 USUAL_ROW_BYTES = 16 * KIB
 
 
-def decoding_bytes(sources: list[Input], column: str) -> int:
+def reading_bytes(inputs: list[Input], column: str) -> int:
+    """What these inputs take to read, beyond the usual."""
+    parquet = [source for source in inputs if source.kind == "parquet"]
+    return _decoding_bytes(parquet, column) if parquet else 0
+
+
+def _decoding_bytes(sources: list[Input], column: str) -> int:
     """How much memory reading these files may take beside what everything else takes.
 
     pyarrow decodes a page at a time, and makes copies of it; how large a page is shows only when it is read. Where rows
@@ -83,6 +90,28 @@ class Rows:
 
     def close(self) -> None:
         self._file.close()
+
+    def go_to(self, row_group: int) -> None:
+        """Go on with the first row of a row group."""
+        self._rows = self._from(row_group, 0)
+
+    def group_sizes(self) -> list[tuple[int, int]]:
+        """(bytes of the column when unpacked, rows) of each row group, as the file's metadata has it."""
+        return [self._column_size(group) for group in range(self._parquet.num_row_groups)]
+
+    def sum_of(self, column: str, deadline_s: float) -> int | None:
+        """The sum of a column of whole numbers; None if there is none, or if the time is over before its end."""
+        from pyarrow import compute, types
+
+        schema = self._parquet.schema_arrow
+        if column not in schema.names or not types.is_integer(schema.field(column).type):
+            return None
+        total = 0
+        for batch in self._parquet.iter_batches(columns=[column], use_threads=False):
+            if time.monotonic() > deadline_s:
+                return None
+            total += compute.sum(batch.column(0)).as_py() or 0
+        return total
 
     def _from(self, row_group: int, row: int) -> Iterator[tuple[int, int, bytes | None]]:
         import pyarrow

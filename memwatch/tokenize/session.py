@@ -23,9 +23,9 @@ from memwatch.tokenize.formats import Names
 from memwatch.tokenize.inputs import Input, find_inputs
 from memwatch.tokenize.outputs import FileRecord, Outputs, OutputState, publish
 from memwatch.tokenize.pipeline import Limits, Pipeline
-from memwatch.tokenize.plan import Plan, plan
+from memwatch.tokenize.plan import Plan, cores_here, plan
 from memwatch.tokenize.progress import Meter
-from memwatch.tokenize.rows import decoding_bytes
+from memwatch.tokenize.rows import reading_bytes
 from memwatch.tokenize.settings import Request
 from memwatch.tokenize.signals import Signals
 from memwatch.tokenize.sizing import expected_tokens
@@ -170,7 +170,7 @@ class Session:
 
         try:
             expected = expected_tokens(self._inputs, self._settings, self._encoding, crew.count_tokens)
-            self._check_space(expected, totals)
+            self._check_space(None if expected is None else expected.tokens, totals)
             # To skip what was read before may take long; until then a signal ends the run at once.
             reader.open()
             meter = Meter(_total_bytes(self._inputs), self._encoding.token_bytes, expected)
@@ -201,14 +201,10 @@ class Session:
         return plan(
             self._held_limit() or resources.max_memory_bytes,
             resources.workers,
-            _cores(),
+            cores_here(),
             self._encoding.token_bytes,
-            self._reading_bytes(),
+            reading_bytes(self._inputs, self._settings.text_column),
         )
-
-    def _reading_bytes(self) -> int:
-        parquet = [source for source in self._inputs if source.kind == "parquet"]
-        return decoding_bytes(parquet, self._settings.text_column) if parquet else 0
 
     def _held_limit(self) -> int | None:
         """In memory mode under a limit, half of it is for the tokens and half for the workers."""
@@ -251,7 +247,3 @@ class Session:
 def _total_bytes(inputs: list[Input]) -> int | None:
     sizes = [source.size_bytes for source in inputs]
     return None if None in sizes else sum(size for size in sizes if size is not None)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -4,7 +4,9 @@ Good enough to see whether the output fits on the disk, and to show a projection
 """
 
 import os
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from memwatch.core.units import KIB
 from memwatch.tokenize.blocks import Block, BlockReader, Layout, Position
@@ -20,22 +22,54 @@ MOST_FILES = 64
 LEAST_UNPACKING = 2
 
 
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How many tokens there will be at which place, counted in bytes of the input files one after the other."""
+
+    marks: tuple[tuple[int, float], ...]  # (file bytes, tokens), from (0, 0) to the end
+    is_packed: bool  # then how much text a byte stands for is a guess
+
+    @property
+    def tokens(self) -> int:
+        return round(self.marks[-1][1])
+
+    def tokens_up_to(self, file_bytes: int) -> float:
+        after = min(bisect_right(self.marks, (file_bytes, float("inf"))), len(self.marks) - 1)
+        (start, tokens), (end, tokens_at_end) = self.marks[after - 1], self.marks[after]
+        share = min((file_bytes - start) / (end - start), 1.0) if end > start else 1.0
+        return tokens + share * (tokens_at_end - tokens)
+
+
 def expected_tokens(
-    inputs: list[Input], settings: Settings, encoding: Encoding, count_tokens: Callable[[list[Block]], int]
-) -> int | None:
-    """Tokens in all inputs, or None if one of them is standard input."""
+    inputs: list[Input], settings: Settings, encoding: Encoding, count_tokens: Callable[[list[Block]], list[int]]
+) -> Expected | None:
+    """Of all inputs; None if one of them is standard input."""
     if any(source.size_bytes is None for source in inputs):
         return None
-    tokens = 0.0
-    looked_at = inputs[:: max(len(inputs) // MOST_FILES, 1)]
-    for source in looked_at:
-        blocks = pieces(source, settings, encoding)
-        sampled = sum(len(block.data) for block in blocks)
-        if sampled:
-            text_bytes = (source.size_bytes or 0) * (1 if _is_plain(source) else LEAST_UNPACKING)
-            tokens += text_bytes * count_tokens(blocks) / sampled
-    size = sum(source.size_bytes or 0 for source in looked_at)
-    return round(tokens * sum(source.size_bytes or 0 for source in inputs) / size) if size else 0
+    marks = [(0, 0.0)]
+    stride = max(len(inputs) // MOST_FILES, 1)
+    for i in range(0, len(inputs), stride):
+        # One file stands for those after it that are not looked at.
+        size = sum(source.size_bytes or 0 for source in inputs[i : i + stride])
+        blocks = pieces(inputs[i], settings, encoding)
+        _mark(marks, size, _unpacking(inputs[i]), blocks, count_tokens(blocks))
+    return Expected(tuple(marks), not all(map(_is_plain, inputs)))
+
+
+def _mark(
+    marks: list[tuple[int, float]], size: int, unpacking: int, blocks: list[Block], tokens: Sequence[int]
+) -> None:
+    """Go on from the last mark: the pieces stand for equal parts of the size."""
+    start, so_far = marks[-1]
+    for number, (block, count) in enumerate(zip(blocks, tokens, strict=True), 1):
+        so_far += size / len(blocks) * unpacking * count / max(len(block.data), 1)
+        marks.append((start + size * number // len(blocks), so_far))
+    if not blocks:
+        marks.append((start + size, so_far))
+
+
+def _unpacking(source: Input) -> int:
+    return 1 if _is_plain(source) else LEAST_UNPACKING
 
 
 def _is_plain(source: Input) -> bool:

@@ -21,6 +21,7 @@ from memwatch.tokenize.outputs import FileRecord, OutputState, PartState
 from memwatch.tokenize.plan import COORDINATOR_BYTES, SLOT_BYTES, SLOTS_A_WORKER, WORST_GROWTH_BYTES, plan
 from memwatch.tokenize.progress import Meter
 from memwatch.tokenize.settings import Settings
+from memwatch.tokenize.sizing import Expected
 
 
 @given(
@@ -44,7 +45,7 @@ def test_the_default_plan_uses_the_cores_of_a_desktop() -> None:
 
 
 def test_progress_projects_from_what_was_sampled_and_what_was_counted() -> None:
-    meter = Meter(total_bytes=1000, token_bytes=2, expected_tokens=250)
+    meter = Meter(total_bytes=1000, token_bytes=2, expected=Expected(((0, 0.0), (1000, 250.0)), is_packed=False))
     assert meter.report(0.0, 0, 0)["projected_tokens"] == 250
     half = meter.report(5.0, 500, 200)
     assert half["projected_tokens"] == 325
@@ -53,8 +54,24 @@ def test_progress_projects_from_what_was_sampled_and_what_was_counted() -> None:
     assert half["eta_s"] == 5
 
 
+def test_progress_knows_where_the_text_is_denser() -> None:
+    expected = Expected(((0, 0.0), (500, 100.0), (1000, 400.0)), is_packed=False)
+    meter = Meter(total_bytes=1000, token_bytes=2, expected=expected)
+    assert meter.projected_tokens(0, 0) == 400
+    assert meter.projected_tokens(500, 100) == 400
+    assert meter.projected_tokens(750, 260) == 410
+    assert meter.projected_tokens(1000, 410) == 410
+
+
+def test_progress_of_packed_input_learns_how_much_text_a_byte_stands_for() -> None:
+    expected = Expected(((0, 0.0), (100 * MIB, 50e6)), is_packed=True)
+    meter = Meter(total_bytes=100 * MIB, token_bytes=2, expected=expected)
+    assert meter.projected_tokens(1 * MIB, 0) == pytest.approx(49.5e6)
+    assert meter.projected_tokens(50 * MIB, 40_000_000) == 80_000_000
+
+
 def test_progress_without_a_total_says_what_it_knows() -> None:
-    report = Meter(total_bytes=None, token_bytes=2, expected_tokens=None).report(0.0, 10, 5)
+    report = Meter(total_bytes=None, token_bytes=2, expected=None).report(0.0, 10, 5)
     assert report["total"] is None
     assert report["eta_s"] is None
     line = progress_line({**report, "rss_bytes": 1 << 20})
