@@ -16,11 +16,12 @@ from importlib.util import find_spec
 from memwatch.core.sample import Gpu, Memory, Sample
 from memwatch.core.units import format_size
 from memwatch.errors import MemwatchError
-from memwatch.guard.before import look, reserve_bytes
+from memwatch.guard.before import reserve_bytes
 from memwatch.guard.config import GuardConfig
 from memwatch.guard.place import NoScope, seek_place
 from memwatch.guard.scope import JobScope, ScopeFacts
 from memwatch.probe.cgroups import memory_mount
+from memwatch.probe.glance import glance
 from memwatch.probe.machine import Machine, disk_free_bytes
 from memwatch.record.folder import state_folder, state_path, why_not
 
@@ -193,7 +194,7 @@ def _gpu(gpu: Gpu) -> str:
 
 
 def _tried_scope(scope: JobScope) -> ScopeFacts:
-    machine = look()
+    machine = glance()
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as idle:
         scope.take_in(idle.pid, machine, reserve_bytes(GuardConfig(), machine))
     return scope.facts

@@ -102,6 +102,14 @@ class Sample:
         return sum(process.rss_bytes + process.swap_bytes for process in self.job)
 
     @property
+    def capacity(self) -> tuple[int, str] | None:
+        """The smallest of RAM and every limit above the job, and the limit's path; None if nothing is known."""
+        sizes = [(limit.limit_bytes, limit.path) for limit in self.limits]
+        if self.memory is not None:
+            sizes.append((self.memory.total_bytes, ""))
+        return min(sizes, default=None)
+
+    @property
     def available_bytes(self) -> int | None:
         """The tightest of the host and every limit above the job; None if nothing is known."""
         known = [limit.available_bytes for limit in self.limits]

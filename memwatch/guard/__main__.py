@@ -40,10 +40,11 @@ def _guard(view: socket.socket, watcher: Watcher) -> int:
     # What is not needed on a machine without systemd is not waited for there.
     if config.reserve_bytes is not None or isinstance(place, Place):
         from memwatch.core.reserve import ReserveTooLarge
-        from memwatch.guard.before import look, reserve_bytes
+        from memwatch.guard.before import reserve_bytes
+        from memwatch.probe.glance import glance
 
         try:
-            machine = look()
+            machine = glance()
             reserve = reserve_bytes(config, machine)
         except ReserveTooLarge as error:  # Nothing is run under a promise that cannot be kept.
             return _refuse(view, str(error), ExitCode.USAGE)

@@ -3,6 +3,8 @@
 import os
 from dataclasses import dataclass
 
+from memwatch.core.reserve import default_reserve_bytes
+from memwatch.core.sample import Sample
 from memwatch.core.units import MIB, format_size
 from memwatch.errors import UsageError
 from memwatch.tokenize.settings import DEFAULT_MAX_MEMORY_BYTES
@@ -55,6 +57,14 @@ def peak_bytes(
 def least_bytes(token_bytes: int, reading_bytes: int) -> int:
     """The smallest --max-memory that will do."""
     return COORDINATOR_BYTES + reading_bytes + WORKER_FLOOR_BYTES[token_bytes] + SLOTS_A_WORKER * SLOT_BYTES
+
+
+def usual_limit_bytes(machine: Sample, token_bytes: int, reading_bytes: int) -> int:
+    """Where nobody has set one: the default, or what there is room for; and never less than will do."""
+    if machine.available_bytes is None or machine.capacity is None:
+        return DEFAULT_MAX_MEMORY_BYTES
+    headroom = machine.available_bytes - default_reserve_bytes(machine.capacity[0])
+    return max(min(DEFAULT_MAX_MEMORY_BYTES, headroom), least_bytes(token_bytes, reading_bytes))
 
 
 def cores_here() -> int:

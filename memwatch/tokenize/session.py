@@ -14,6 +14,7 @@ from pathlib import Path
 from memwatch.core.units import format_size
 from memwatch.errors import MemwatchError, OutOfSpace, UsageError
 from memwatch.job import HELLO, Channel
+from memwatch.probe.glance import glance
 from memwatch.tokenize import checkpoint as checkpoints
 from memwatch.tokenize import manifest as manifests
 from memwatch.tokenize.blocks import BlockReader, Position
@@ -23,7 +24,7 @@ from memwatch.tokenize.formats import Names
 from memwatch.tokenize.inputs import Input, find_inputs
 from memwatch.tokenize.outputs import FileRecord, Outputs, OutputState, publish
 from memwatch.tokenize.pipeline import Limits, Pipeline
-from memwatch.tokenize.plan import Plan, cores_here, plan
+from memwatch.tokenize.plan import Plan, cores_here, plan, usual_limit_bytes
 from memwatch.tokenize.progress import Meter
 from memwatch.tokenize.rows import reading_bytes
 from memwatch.tokenize.settings import Request
@@ -197,14 +198,12 @@ class Session:
         return Crew(self._plan, self._settings, self._request.resources, self._encoding, ranks, not_for_workers)
 
     def _planned(self) -> Plan:
-        resources = self._request.resources
-        return plan(
-            self._held_limit() or resources.max_memory_bytes,
-            resources.workers,
-            cores_here(),
-            self._encoding.token_bytes,
-            reading_bytes(self._inputs, self._settings.text_column),
-        )
+        token_bytes = self._encoding.token_bytes
+        reading = reading_bytes(self._inputs, self._settings.text_column)
+        limit = self._held_limit() or self._request.resources.max_memory_bytes
+        if limit is None and self._request.resources.workers is None:
+            limit = usual_limit_bytes(glance(), token_bytes, reading)
+        return plan(limit, self._request.resources.workers, cores_here(), token_bytes, reading)
 
     def _held_limit(self) -> int | None:
         """In memory mode under a limit, half of it is for the tokens and half for the workers."""

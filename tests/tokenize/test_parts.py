@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memwatch.cli.plain import progress_line
+from memwatch.core.sample import Limit, Memory, Sample
 from memwatch.core.units import MIB
 from memwatch.errors import MemwatchError, UsageError
 from memwatch.job import Channel
@@ -18,9 +19,16 @@ from memwatch.tokenize.blocks import Position
 from memwatch.tokenize.checkpoint import Checkpoint, Totals, load, save
 from memwatch.tokenize.inputs import expand, look_at
 from memwatch.tokenize.outputs import FileRecord, OutputState, PartState
-from memwatch.tokenize.plan import COORDINATOR_BYTES, SLOT_BYTES, SLOTS_A_WORKER, WORST_GROWTH_BYTES, plan
+from memwatch.tokenize.plan import (
+    COORDINATOR_BYTES,
+    SLOT_BYTES,
+    SLOTS_A_WORKER,
+    WORST_GROWTH_BYTES,
+    plan,
+    usual_limit_bytes,
+)
 from memwatch.tokenize.progress import Meter
-from memwatch.tokenize.settings import Settings
+from memwatch.tokenize.settings import DEFAULT_MAX_MEMORY_BYTES, Settings
 from memwatch.tokenize.sizing import Expected
 
 
@@ -159,3 +167,21 @@ def test_messages_arrive_whole_however_they_are_cut() -> None:
 def test_a_ratio_is_exact() -> None:
     assert Settings(val_ratio="0.0005").val_fraction == Fraction(1, 2000)
     assert Settings(val_ratio="1/3").val_fraction == Fraction(1, 3)
+
+
+@pytest.mark.parametrize(
+    ("container_mib", "used_mib", "limit_mib"),
+    [(8000, 100, 512), (800, 100, 444), (400, 20, 180), (400, 300, 144)],
+    ids=["plenty", "some", "little", "none"],
+)
+def test_a_job_that_nobody_limits_takes_what_there_is_room_for(
+    container_mib: int, used_mib: int, limit_mib: int
+) -> None:
+    """What is kept for others stays theirs; but one worker is the least."""
+    container = Limit("/container", container_mib * MIB, used_mib * MIB)
+    machine = Sample(0.0, 0.0, Memory(64 << 30, 32 << 30, 0, 0), limits=(container,))
+    assert usual_limit_bytes(machine, 2, 0) == limit_mib * MIB
+
+
+def test_where_nothing_is_known_of_memory_the_default_counts() -> None:
+    assert usual_limit_bytes(Sample(0.0, 0.0, None), 2, 0) == DEFAULT_MAX_MEMORY_BYTES
