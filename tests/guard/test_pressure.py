@@ -1,8 +1,10 @@
 """Real hogs under a real guard, both in a cage: what they take, they take from each other."""
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -101,3 +103,25 @@ def test_switching_the_guard_off_lets_the_job_be(hog: Hog) -> None:
         watched.event("note")
         watched.event("verdict", level="act")
         assert state_of(pid) in ("S", "R")
+
+
+def test_the_desktop_is_told_once_and_nobody_waits_for_it(
+    hog: Hog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A notify-send that never ends is not waited for, and is not taken for the job's."""
+    program = tmp_path / "notify-send"
+    program.write_text(f'#!/bin/sh\necho "$$ $*" >> {tmp_path}/told\nexec sleep 1000\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("DISPLAY", ":0")
+    with hog(100, 700, headroom_mib=600, pause_timeout_s=1) as watched:
+        job = watched.event("start")["pid"]
+        pause = watched.event("action", action="pause")
+        ended = watched.event("exit")
+        lines = (tmp_path / "told").read_text().splitlines()
+        pid, _, words = lines[0].partition(" ")
+        watched.pids.append(int(pid))
+        assert len(lines) == 1
+        assert "memory is running out" in words
+        assert pause["pids"] == [job]
+        assert ended["left_behind"] == 0
