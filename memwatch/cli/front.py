@@ -1,6 +1,7 @@
 """The front: starts the guard, shows what it tells, passes signals on, and returns the job's exit code.
 
-If the guard dies, the front inherits the job and waits for it, so that a script still gets its exit code.
+What is shown is a screen, plain lines or nothing. A screen that fails is replaced by lines. If the guard dies, the
+front inherits the job and waits for it, so that a script still gets its exit code.
 """
 
 import os
@@ -10,11 +11,11 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from memwatch.channel import Channel
 from memwatch.cli.plain import PlainView
-from memwatch.errors import Broken, ExitCode
+from memwatch.errors import Broken, ExitCode, printable
 from memwatch.guard import starting, system
 from memwatch.guard.config import GuardConfig
 from memwatch.guard.starting import StartedGuard
@@ -23,14 +24,35 @@ PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signa
 STANDARD_INPUT = 0
 
 
+class FullScreen(Protocol):
+    """Shows a run on the whole terminal. The job then has no terminal of its own."""
+
+    def follow(self, guard: Channel, heed: "Heed") -> bool:
+        """Until the guard is gone (True) or the user has left (False). Raises whatever goes wrong with a screen."""
+
+    def hang_up(self) -> None:
+        """The terminal has gone away."""
+
+    def close(self, code: int | None) -> None:
+        """The screen is left: what should stay on the terminal is written to it."""
+
+
+class Heed(Protocol):
+    def __call__(self, event: dict[str, Any]) -> None: ...
+
+
 class Front:
-    def __init__(self, config: GuardConfig, command: list[str], view: PlainView | None) -> None:
+    def __init__(
+        self, config: GuardConfig, command: list[str], view: PlainView | None, screen: FullScreen | None = None
+    ) -> None:
         self._config = config
         self._command = command
         self._view = view
+        self._screen = screen
         self._job_pid: int | None = None
         self._code: int | None = None
-        self._has_terminal = _is_in_foreground()
+        self._refusal: str | None = None
+        self._has_terminal = screen is None and _is_in_foreground()
 
     def run(self) -> int:
         system.adopt_orphans()
@@ -39,14 +61,20 @@ class Front:
         guard = self._start_guard()
         self._guard = Channel(guard.view)
         self._pass_signals_on()
+        if self._screen is not None and not self._follow_on_screen(self._screen):
+            return ExitCode.OK  # Job and guard run on without us.
         self._follow()
         os.waitpid(guard.pid, 0)
         code = self._code if self._code is not None else self._wait_without_guard()
         self._take_terminal()
         for number in PASSED_ON:
             signal.signal(number, signal.SIG_IGN)  # Nobody is left to pass it on to; the code is known.
+        if self._screen is not None:
+            self._screen.close(code)
         if self._view is not None:
             self._view.close()
+        elif self._refusal is not None:
+            print(f"memwatch: {printable(self._refusal)}", file=sys.stderr)
         return code
 
     def _start_guard(self) -> StartedGuard:
@@ -62,12 +90,31 @@ class Front:
 
     def _pass_signals_on(self) -> None:
         def pass_on(number: int, frame: FrameType | None) -> None:
-            self._guard.send({"command": "signal", "number": number})
+            if number == signal.SIGHUP and self._screen is not None:
+                # Our terminal is gone; the job has another.
+                self._screen.hang_up()
+            else:
+                self._guard.send({"command": "signal", "number": number})
 
         for number in PASSED_ON:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, pass_on)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
+
+    def _follow_on_screen(self, screen: FullScreen) -> bool:
+        """False if the user has left, and nobody is to wait for the job."""
+        try:
+            has_ended = screen.follow(self._guard, self._heed_silently)
+            if has_ended and self._code is None:
+                self._view = PlainView()  # The guard is gone, and with it what a screen could show.
+            return has_ended
+        except Exception as error:
+            if os.environ.get("MEMWATCH_DEBUG"):
+                raise
+            self._screen, self._view = None, PlainView()
+            what = printable(f"{type(error).__name__}: {error}")
+            self._view.show({"event": "note", "text": f"the screen failed ({what}); the job goes on, in plain lines"})
+            return True
 
     def _follow(self) -> None:
         """Show what the guard tells, until it is gone."""
@@ -78,21 +125,26 @@ class Front:
             for event in self._guard.receive():
                 self._heed(event)
 
-    def _heed(self, event: dict[str, Any]) -> None:
+    def _heed_silently(self, event: dict[str, Any]) -> None:
         match event.get("event"):
             case "start":
                 self._job_pid = event["pid"]
-            case "exit" | "refused":
+            case "exit":
                 self._code = event["code"]
+            case "refused":
+                self._code, self._refusal = event["code"], event["text"]
             case "suspended":
                 self._suspend()
+
+    def _heed(self, event: dict[str, Any]) -> None:
+        self._heed_silently(event)
         if self._view is not None:
             self._view.show(event)
-        elif event.get("event") == "refused":
-            print(f"memwatch: {event['text']}", file=sys.stderr)
 
     def _suspend(self) -> None:
         """Ctrl-Z stopped the job: stop as well, so that the shell takes over, and go on together."""
+        if self._screen is not None:
+            return
         self._take_terminal()
         os.kill(os.getpid(), signal.SIGSTOP)
         if self._has_terminal and self._job_pid is not None:

@@ -4,6 +4,7 @@ import io
 import os
 import sys
 import time
+from contextlib import suppress
 from typing import Any, TextIO
 
 from memwatch.core.units import format_count, format_duration, format_size
@@ -25,15 +26,25 @@ class PlainView:
         self._level: str | None = None
 
     def show(self, event: dict[str, Any]) -> None:
-        if event.get("event") == "progress":
-            is_last = bool(event.get("total")) and event.get("done") == event["total"]
-            self._progress(progress_line(event), is_last)
-        elif event.get("event") == "verdict" and event["level"] == self._level:
-            pass  # It was said when it began.
-        elif (line := line_for(event)) is not None:
-            self._write_line(f"memwatch: {printable(line)}")
-        if event.get("event") == "verdict":
-            self._level = event["level"]
+        match event.get("event"):
+            case "output":
+                self._pass_on(str(event.get("text", "")))
+            case "progress":
+                is_last = bool(event.get("total")) and event.get("done") == event["total"]
+                self._progress(progress_line(event), is_last)
+            case "verdict" if event["level"] == self._level:
+                pass  # It goes on, and was said.
+            case _:
+                self._level = event.get("level", self._level)
+                if (line := line_for(event)) is not None:
+                    self._write_line(f"memwatch: {printable(line)}")
+
+    def _pass_on(self, text: str) -> None:
+        """The job wrote it to a terminal of the guard's, for a screen that is no more."""
+        self.close()
+        with suppress(OSError, ValueError):
+            sys.stdout.write(text)
+            sys.stdout.flush()
 
     def close(self) -> None:
         if self._line_is_open:

@@ -1,13 +1,16 @@
 """memwatch run: run a job under guard and show how it is doing."""
 
 import os
+import shutil
 import sys
+from dataclasses import replace
 
 import click
 
 from memwatch.cli.front import Front
 from memwatch.cli.parameters import RESERVE, SECONDS
 from memwatch.cli.plain import PlainView
+from memwatch.cli.ui import ScreenOptions, chosen_ui, screen_options
 from memwatch.errors import UsageError
 from memwatch.guard.config import GuardConfig
 
@@ -34,8 +37,9 @@ class RunCommand(click.Command):
               show_default=True, help="How far to go; a job that cannot shard is paused.")  # fmt: skip
 @click.option("--pause-timeout", type=SECONDS, default=60.0, show_default=True, metavar="SECS",
               help="How long a pause may last before the job is stopped.")  # fmt: skip
-@click.option("--ui", type=click.Choice(["auto", "plain", "none"]), default="auto", show_default=True,
-              help="Lines on standard error, or nothing.")  # fmt: skip
+@click.option("--ui", type=click.Choice(["auto", "full", "plain", "none"]), default="auto", show_default=True,
+              help="A full screen, lines on standard error, or nothing; auto is full on a terminal.")  # fmt: skip
+@screen_options
 @click.option("--interval", type=SECONDS, metavar="SECS", help="Look this often [default: 0.1 to 1, as needed].")
 @click.option("--record", type=click.Path(), metavar="FILE", help="Journal [default: in the state folder].")
 @click.option("--no-record", is_flag=True, help="Keep no journal.")
@@ -47,6 +51,8 @@ def run(
     on_pressure: str,
     pause_timeout: float,
     ui: str,
+    is_ascii: bool,
+    theme: str,
     interval: float | None,
     record: str | None,
     no_record: bool,
@@ -60,6 +66,8 @@ def run(
     memwatch run tokenize FILE         the tokenizer, which has its own --help
     memwatch run -- COMMAND [ARG]...   any command
     """
+    command = _command(job, is_foreign)
+    ui = chosen_ui(ui, is_ascii)
     config = GuardConfig(
         reserve_bytes=reserve,
         on_pressure=on_pressure,
@@ -69,8 +77,13 @@ def run(
         keeps_record=not no_record,
         lowers_priority=priority == "low",
     )
-    view = None if ui == "none" else PlainView()
-    return Front(config, _command(job, is_foreign), view).run()
+    if ui != "full":
+        return Front(config, command, None if ui == "none" else PlainView()).run()
+    from memwatch.tui.run_screen import RunScreen
+
+    size = shutil.get_terminal_size()
+    config = replace(config, captures_output=True, terminal_rows=size.lines, terminal_columns=size.columns)
+    return Front(config, command, None, RunScreen(ScreenOptions(is_ascii, theme), config.record)).run()
 
 
 def _command(job: tuple[str, ...], is_foreign: bool) -> list[str]:

@@ -1,0 +1,340 @@
+"""The app: keys and what they do. What is shown comes from a source, and is drawn elsewhere."""
+
+import time
+from dataclasses import replace
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import SystemCommand
+from textual.binding import Binding
+from textual.screen import Screen
+
+from memwatch.tui.draw.lines import line
+from memwatch.tui.draw.look import Look
+from memwatch.tui.model.picture import Kind, Picture, State
+from memwatch.tui.screens.dashboard import Dashboard
+from memwatch.tui.screens.dialog import Choice, Dialog
+from memwatch.tui.sources import Event, Source
+from memwatch.tui.themes import DARK, LIGHT
+from memwatch.tui.widgets.panel import PAGE, Drawing
+from memwatch.tui.workarounds import QuietApp
+
+# However fast things happen, nobody reads faster.
+LEAST_BETWEEN_DRAWS_S = 0.2
+TICK_S = 1.0
+ANSWER_WITHIN_S = 3.0
+
+
+class Left(StrEnum):
+    """Why the screen was left."""
+
+    ENDED = "ended"  # nothing more will come
+    DETACHED = "detached"
+    QUIT = "quit"
+
+
+class MemwatchApp(QuietApp[Left]):
+    TITLE = "memwatch"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding("p", "pause", "pause or resume"),
+        Binding("space", "pause_or_play", "pause or resume", show=False),
+        Binding("s", "shard", "switch to shards"),
+        Binding("x", "stop", "stop"),
+        Binding("K", "kill", "kill"),
+        Binding("g", "guard", "guard on or off"),
+        Binding("l", "output", "output"),
+        Binding("t", "tree", "tree"),
+        Binding("o", "sort", "sort"),
+        Binding("slash", "filter", "filter"),
+        Binding("z", "zoom", "zoom"),
+        Binding("c", "compact", "compact"),
+        Binding("e", "export", "export"),
+        Binding("d", "detach", "detach"),
+        Binding("q", "ask_to_quit", "quit"),
+        Binding("question_mark,f1", "help", "help"),
+        Binding("plus,equals_sign", "span(1)", "longer charts", show=False),
+        Binding("minus", "span(-1)", "shorter charts", show=False),
+        Binding("up", "scroll(-1)", show=False),
+        Binding("down", "scroll(1)", show=False),
+        Binding("pageup", f"scroll(-{PAGE})", show=False),
+        Binding("pagedown", f"scroll({PAGE})", show=False),
+        Binding("escape", "undo_view", show=False),
+        Binding("ctrl+c", "interrupt", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", show=False, priority=True),
+        Binding("ctrl+q", "ask_to_quit", show=False, priority=True),
+    ]
+
+    def __init__(self, source: Source, look: Look, theme: str = DARK.name, journal: str | None = None) -> None:
+        super().__init__()
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = theme if theme in self.available_themes else DARK.name
+        self._source = source
+        self._journal = journal
+        self.look = look
+        self._drawn_s = 0.0
+        self._is_draw_due = False
+        self._was_grave = False
+        self._interrupted = False
+        self._asked: dict[str, float] = {}
+
+    @property
+    def picture(self) -> Picture:
+        return self._source.picture()
+
+    def get_default_screen(self) -> Screen[Any]:
+        return Dashboard(self._source.kind, self.timeline())
+
+    def timeline(self) -> Drawing | None:
+        """What a replay shows of its time."""
+        return None
+
+    def on_mount(self) -> None:
+        self._source.start(self._changed, self._ended)
+        self.set_interval(TICK_S, self._tick)
+        self.draw()
+
+    def on_unmount(self) -> None:
+        self._source.stop()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.draw)
+        width, height = self.size
+        self._source.send({"command": "resize", "rows": height, "columns": max(width - 4, 20)})
+
+    # What comes from the source
+
+    def _changed(self, events: list[Event]) -> None:
+        for event in events:
+            self._hear(event)
+        if not self._is_draw_due:
+            self._is_draw_due = True
+            self.set_timer(max(LEAST_BETWEEN_DRAWS_S - (time.monotonic() - self._drawn_s), 0.001), self.draw)
+
+    def _ended(self) -> None:
+        self.exit(Left.ENDED)
+
+    def _tick(self) -> None:
+        """The clock goes on when nothing else does."""
+        if time.monotonic() - self._drawn_s > 0.9 * TICK_S:
+            self.draw()
+        for command, asked_s in list(self._asked.items()):
+            if time.monotonic() - asked_s > ANSWER_WITHIN_S:
+                del self._asked[command]
+                self.say(f"the guard has not answered to {command}", "warning")
+
+    def draw(self) -> None:
+        self._is_draw_due = False
+        self._drawn_s = time.monotonic()
+        picture = self.picture
+        for screen in self.screen_stack:
+            show = getattr(screen, "show", None)
+            if show is not None and screen.is_mounted:
+                show(picture, self.look)
+
+    def _hear(self, event: Event) -> None:
+        match event.get("event"):
+            case "verdict":
+                is_grave = event.get("level") in ("warn", "act")
+                if is_grave and not self._was_grave:
+                    self.bell()
+                self._was_grave = is_grave
+            case "action" if event.get("by") == "user":
+                self._asked.pop(str(event.get("action")), None)
+                result = event.get("result")
+                done = result in (None, "done")
+                self.say(_DONE.get(str(event.get("action")), "done") if done else f"{event.get('action')}: {result}")
+            case "guard":
+                self._asked.pop("guard_on", None)
+                self._asked.pop("guard_off", None)
+                self.say(f"the guard is {'on' if event.get('is_on') else 'off'}")
+            case "note":
+                self.say(str(event.get("text", "")))
+
+    def say(self, text: str, severity: Any = "information") -> None:
+        self.notify(text, severity=severity, timeout=4, markup=False)
+
+    # What the user wants done to the job
+
+    def ask_guard(self, command: str) -> None:
+        if self._source.kind != Kind.RUN:
+            self.say("there is no job here to do that to")
+        elif self.picture.state == State.ENDED:
+            self.say("the job has ended")
+        elif self._source.send({"command": command}):
+            self._asked[command] = time.monotonic()
+        else:
+            self.say("the guard does not hear; try again", "warning")
+
+    def action_pause(self) -> None:
+        self.ask_guard("resume" if self.picture.state == State.PAUSED else "pause")
+
+    def action_pause_or_play(self) -> None:
+        self.action_pause()
+
+    def action_shard(self) -> None:
+        picture = self.picture
+        if picture.kind == Kind.RUN and not picture.can_shard:
+            self.say("this job cannot switch to shards; p pauses it, x stops it")
+        elif picture.is_sharded:
+            self.say("it writes shards already")
+        else:
+            self.ask_guard("shard")
+
+    def action_stop(self) -> None:
+        text = ["It is asked to end (TERM); if it does not, it is killed.", "The tokenizer keeps everything."]
+        self._ask_first("stop the job?", text, Choice("x", "stop", "stop", "act"))
+
+    def action_kill(self) -> None:
+        text = ["It ends at once (KILL), and can save nothing."]
+        self._ask_first("kill the job?", text, Choice("K", "kill", "kill", "act"))
+
+    def action_guard(self) -> None:
+        if not self.picture.is_guard_on:
+            self.ask_guard("guard_on")
+            return
+        text = ["Without it the job can freeze the machine.", "It is still watched, but not paused or stopped."]
+        self._ask_first("turn the guard off?", text, Choice("g", "turn off", "guard_off", "act"))
+
+    def _ask_first(self, title: str, text: list[str], choice: Choice) -> None:
+        if self._source.kind != Kind.RUN:
+            self.say("there is no job here to do that to")
+            return
+        self._question(title, text, [choice])
+
+    def _question(self, title: str, text: list[str], choices: list[Choice]) -> None:
+        def answered(value: str | None) -> None:
+            if value == "detach":
+                self.action_detach()
+            elif value:
+                self.ask_guard(value)
+
+        self.push_screen(Dialog(title, [line(row) for row in text], choices, self.look), answered)
+
+    def action_interrupt(self) -> None:
+        """Ctrl-C is for the job, as in any terminal. If it does not care, we ask."""
+        if isinstance(self.screen, Dialog):
+            self.screen.dismiss("")
+        elif self._source.kind != Kind.RUN:
+            self.exit(Left.QUIT)
+        elif self._interrupted:
+            self.action_ask_to_quit()
+        else:
+            self._interrupted = True
+            self._source.send({"command": "signal", "number": 2})
+            self.say("sent Ctrl-C to the job; once more asks what to do")
+
+    def action_ask_to_quit(self) -> None:
+        if isinstance(self.screen, Dialog):
+            return
+        if self._source.kind != Kind.RUN:
+            self.exit(Left.QUIT)
+            return
+        choices = [
+            Choice("x", "stop the job", "stop", "act"),
+            Choice("K", "kill it", "kill", "act"),
+            Choice("d", "detach", "detach"),
+        ]
+        self._question("leave?", ["The job is still running. Detached, it runs on under guard."], choices)
+
+    def action_detach(self) -> None:
+        if self._source.kind == Kind.RUN:
+            self.exit(Left.DETACHED)
+        else:
+            self.exit(Left.QUIT)
+
+    # What the user wants to see
+
+    def action_output(self) -> None:
+        from memwatch.tui.screens.output import OutputScreen
+
+        if self._source.kind != Kind.WATCH:
+            self.push_screen(OutputScreen())
+            self.call_after_refresh(self.draw)
+
+    def action_help(self) -> None:
+        from memwatch.tui.screens.help import help_dialog
+
+        if not isinstance(self.screen, Dialog):
+            self.push_screen(help_dialog(self._source.kind, self.look))
+
+    def action_tree(self) -> None:
+        self._set_look(as_tree=not self.look.as_tree)
+        self.say("processes as a tree" if self.look.as_tree else "processes as a list")
+
+    def action_sort(self) -> None:
+        self._set_look(order=self.look.order.next)
+
+    def action_span(self, step: int) -> None:
+        self._set_look(span_s=self.look.other_span_s(self.picture.elapsed_s, step))
+
+    def action_filter(self) -> None:
+        from memwatch.tui.widgets.filter import Filter
+
+        if isinstance(self.screen, Dashboard):
+            self.screen.mount(Filter(self.look.wanted))
+
+    def filter_by(self, wanted: str) -> None:
+        self._set_look(wanted=wanted)
+
+    def action_zoom(self) -> None:
+        if isinstance(self.screen, Dashboard):
+            self.screen.toggle_zoom()
+
+    def action_compact(self) -> None:
+        if isinstance(self.screen, Dashboard):
+            self.screen.toggle_compact()
+
+    def action_scroll(self, rows: int) -> None:
+        if isinstance(self.screen, Dashboard):
+            self.screen.scroll_focused(rows)
+
+    def action_undo_view(self) -> None:
+        if isinstance(self.screen, Dashboard):
+            self.screen.leave_zoom()
+            if self.look.wanted:
+                self.filter_by("")
+
+    def _set_look(self, **changes: Any) -> None:
+        self.look = replace(self.look, **changes)
+        self.draw()
+
+    def action_export(self) -> None:
+        run = self._journal or self.picture.run_id
+        if not run:
+            self.say("this run is not recorded, so there is nothing to export")
+            return
+        choices = [Choice("h", "HTML report", "html"), Choice("c", "CSV", "csv"), Choice("j", "JSON", "json")]
+        text = [line("Written into the current folder.")]
+
+        def answered(form: str | None) -> None:
+            if form:
+                self.run_worker(self._export(run, form), exclusive=True)
+
+        self.push_screen(Dialog("export this run", text, choices, self.look), answered)
+
+    async def _export(self, run: str, form: str) -> None:
+        from memwatch.tui.exporting import export
+
+        self.say("exporting")
+        self.say(await export(run, form, Path.cwd()))
+
+    def get_system_commands(self, screen: Screen[Any]) -> Any:
+        for binding in self.BINDINGS:
+            if binding.description and binding.key != "space":
+                words = binding.description.capitalize()
+                yield SystemCommand(words, f"key {binding.key}", partial(self.run_action, binding.action))
+        yield SystemCommand("Theme", "Choose another theme", self.action_change_theme)
+
+
+_DONE = {
+    "pause": "the job is paused",
+    "resume": "the job runs on",
+    "shard": "the job was asked to switch to shards",
+    "stop": "the job was told to end",
+    "kill": "the job was killed",
+}

@@ -1,0 +1,42 @@
+"""The last line: the keys, each of which can be clicked."""
+
+from memwatch.tui.draw.lines import Line, Span, cut, fitting, joined, line, width_of
+from memwatch.tui.draw.look import Look
+from memwatch.tui.model.picture import Kind, Picture, State
+
+Key = tuple[str, str, str]  # the key, what it does, the action
+
+_VIEW: list[Key] = [
+    ("l", "output", "app.output"),
+    ("t", "tree", "app.tree"),
+    ("o", "sort", "app.sort"),
+    ("/", "filter", "app.filter"),
+    ("z", "zoom", "app.zoom"),
+    ("c", "compact", "app.compact"),
+]
+_END: list[Key] = [("?", "help", "app.help"), ("q", "quit", "app.ask_to_quit")]
+
+
+def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
+    *keys, last, before_last = (*_keys(picture), *_END)
+    end = joined([_key(key) for key in (last, before_last)])
+    shown = fitting([_key(key) for key in keys], max(width - width_of(end) - 4, 0), "  ")
+    return [cut(line(" ", shown, "  " if shown else "", end), width)]
+
+
+def _keys(picture: Picture) -> list[Key]:
+    if picture.kind == Kind.WATCH:
+        return [key for key in _VIEW if key[0] in "o/zc"]
+    if picture.kind == Kind.REPLAY:
+        return [("space", "play", "app.play"), ("←→", "step", ""), ("n", "next event", "app.next_event"),
+                ("[]", "speed", ""), *_VIEW, ("e", "export", "app.export")]  # fmt: skip
+    is_paused = picture.state == State.PAUSED
+    acts: list[Key] = [("p", "resume" if is_paused else "pause", "app.pause"), ("x", "stop", "app.stop")]
+    if picture.can_shard and not picture.is_sharded:
+        acts.insert(1, ("s", "shard", "app.shard"))
+    return [*acts, _VIEW[0], *_VIEW[1:4], ("d", "detach", "app.detach"), *_VIEW[4:], ("e", "export", "app.export")]
+
+
+def _key(key: Key) -> Line:
+    name, word, action = key
+    return (Span(name, "key", action=action), Span(f" {word}", "dim", action=action))

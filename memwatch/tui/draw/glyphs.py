@@ -1,0 +1,78 @@
+"""The characters pictures are made of: for most terminals, without colours, and in ASCII."""
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """`heights` rise in eighths of a cell, `lengths` grow in eighths of one. Without colours, a background cannot tell
+    one thing from another: `shades` does."""
+
+    heights: str = " ▁▂▃▄▅▆▇█"
+    lengths: str = " ▏▎▍▌▋▊▉█"
+    others: str = "█"
+    free: str = " "
+    has_colours: bool = True
+    dot: str = "•"
+    level: str = "┄"
+    corners: str = "╭╮╰╯"
+    across: str = "─"
+    down: str = "│"
+    tick: str = "┤"
+    origin: str = "└"
+    branch: str = "├─ "
+    last_branch: str = "└─ "
+    trunk: str = "│  "
+    ellipsis: str = "…"
+    arrow: str = "→"
+    into: str = "↓"
+    out_of: str = "↑"
+    running: str = "●"
+    paused: str = "‖"
+    stopping: str = "■"
+    done: str = "✓"
+    failed: str = "✗"
+    warning: str = "▲"
+    shards: str = "◆"
+    here: str = "┃"
+    passed: str = "━"
+    play: str = "▶"
+    range: str = "–"
+    times: str = "×"
+
+
+UNICODE = Glyphs()
+MONOCHROME = replace(UNICODE, others="▒", free="·", has_colours=False)
+ASCII = Glyphs(
+    heights=" ..--==##",
+    lengths="    #####",
+    others=":",
+    free=".",
+    has_colours=False,
+    dot="*",
+    level="-",
+    corners="++++",
+    across="-",
+    down="|",
+    tick="+",
+    origin="+",
+    branch="|- ",
+    last_branch="`- ",
+    trunk="|  ",
+    ellipsis="~",
+    arrow="->",
+    into="in",
+    out_of="out",
+    running="*",
+    paused="=",
+    stopping="#",
+    done="+",
+    failed="x",
+    warning="!",
+    shards="%",
+    here="|",
+    passed="=",
+    play=">",
+    range="-",
+    times="x",
+)

@@ -1,0 +1,46 @@
+"""The first line: what runs, how it is, for how long, and whether it is guarded and recorded."""
+
+from memwatch.errors import printable
+from memwatch.tui.draw.lines import Line, Span, joined, line, spread
+from memwatch.tui.draw.look import Look
+from memwatch.tui.draw.words import clock, stopwatch
+from memwatch.tui.model.picture import Kind, Picture, State
+
+
+def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
+    name = "memwatch" if picture.kind == Kind.RUN else f"memwatch {picture.kind}"
+    left = line(Span(f" {name} ", "title"), " ", Span(printable(picture.title), "strong"))
+    parts = [state(picture, look), line(Span(stopwatch(picture.elapsed_s)))] if picture.kind != Kind.WATCH else []
+    if picture.kind == Kind.RUN and width >= 60:
+        parts.append(_guard(picture, look))
+        parts.append(_record(picture, look))
+    if width >= 76 or picture.kind == Kind.WATCH:
+        parts.append(line(Span(clock(picture.now_t), "dim")))
+    return [spread(left, line(joined(parts), " "), width)]
+
+
+def state(picture: Picture, look: Look) -> Line:
+    """A word and a symbol, never colour alone."""
+    glyphs = look.glyphs
+    symbol, word, role = {
+        State.STARTING: (glyphs.running, "STARTING", "dim"),
+        State.RUNNING: (glyphs.running, "RUNNING", "ok"),
+        State.PAUSED: (glyphs.paused, "PAUSED", "warn"),
+        State.STOPPING: (glyphs.stopping, "STOPPING", "act"),
+        State.ENDED: (glyphs.done, "DONE", "ok"),
+        State.WATCHING: (glyphs.running, "WATCHING", "ok"),
+    }[picture.state]
+    if picture.state == State.ENDED and picture.exit_code:
+        symbol, word, role = glyphs.failed, f"ENDED {picture.exit_code}", "act"
+    shards = (Span(f" {glyphs.shards} shards", "watch"),) if picture.is_sharded else ()
+    return line(Span(f"{symbol} {word}", role), shards)
+
+
+def _guard(picture: Picture, look: Look) -> Line:
+    if picture.is_guard_on:
+        return line(Span("guard ", "dim"), Span("on", "ok"))
+    return line(Span("guard ", "dim"), Span("OFF", "act"))
+
+
+def _record(picture: Picture, look: Look) -> Line:
+    return line(Span(f"rec {look.glyphs.running}", "dim") if picture.is_recorded else Span("no rec", "dim"))

@@ -1,0 +1,93 @@
+"""Which panels are shown, and how high each is, for a terminal of a given size."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memwatch.tui.draw.look import Frame
+
+
+class Mode(StrEnum):
+    FULL = "full"
+    NARROW = "narrow"
+    TINY = "tiny"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Panels that are not named in `heights` are not shown."""
+
+    mode: Mode
+    frame: Frame
+    heights: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """What there is to show: a watched machine has no job; a replay has a time line; some have no swap, or no GPU."""
+
+    has_job: bool = True
+    has_output: bool = True
+    has_swap: bool = True
+    has_gpu: bool = True
+    has_timeline: bool = False
+
+
+def layout_for(width: int, height: int, is_compact: bool, wants: Wants, zoomed: str | None = None) -> Layout:
+    if width < 60 or height < 12:
+        return Layout(Mode.TINY, Frame.NONE, {"tiny": height})
+    if zoomed is not None:
+        return Layout(Mode.FULL, Frame.BOX, {"header": 1, "banner": 1, zoomed: height - 3, "footer": 1})
+    if width < 100 or height < 30 or is_compact:
+        return _narrow(height, wants)
+    return _full(height, wants)
+
+
+def _full(height: int, wants: Wants) -> Layout:
+    heights = {"header": 1, "banner": 1, "footer": 1}
+    if wants.has_timeline:
+        heights["timeline"] = 1
+    if wants.has_job:
+        heights["progress"] = 4
+    left = height - sum(heights.values())
+    beside = {"swap": wants.has_swap, "gpu": wants.has_gpu}
+    if any(beside.values()):
+        left -= 4
+        heights |= {name: 4 for name, is_there in beside.items() if is_there}
+    shares = {"memory": 9, "processes": 7}
+    if wants.has_output:
+        shares["output"] = 5
+    if wants.has_job:
+        shares["events"] = 4
+    heights |= shared_out(left, shares)
+    heights["pressure"] = heights["memory"]
+    if wants.has_job:
+        heights["others"] = heights["processes"]
+    return Layout(Mode.FULL, Frame.BOX, heights)
+
+
+def _narrow(height: int, wants: Wants) -> Layout:
+    """From 24 rows on, rules with titles; below that, every row is needed for what is in it."""
+    frame = Frame.RULE if height >= 20 else Frame.NONE
+    rule = 1 if frame == Frame.RULE else 0
+    heights = {"header": 1, "banner": 1, "footer": 1}
+    if wants.has_timeline:
+        heights["timeline"] = 1
+    if wants.has_job:
+        heights["progress"] = 2 + rule
+    left = height - sum(heights.values())
+    shares = {"vitals": 8, "processes": 6} if rule else {"vitals": 4, "processes": 4}
+    if wants.has_output:
+        shares["output"] = 1 + rule
+    if wants.has_job:
+        shares["events"] = 1 + rule
+    return Layout(Mode.NARROW, frame, heights | shared_out(left, shares))
+
+
+def shared_out(rows: int, shares: dict[str, int]) -> dict[str, int]:
+    """`rows` in whole numbers, in proportion to the shares; the first ones get what is left over."""
+    total = sum(shares.values())
+    given = {name: rows * share // total for name, share in shares.items()}
+    names = list(shares)
+    for number in range(rows - sum(given.values())):
+        given[names[number % len(names)]] += 1
+    return given

@@ -1,0 +1,106 @@
+"""The job's processes as a table; where there is no job, the machine's biggest."""
+
+from memwatch.core.sample import Process
+from memwatch.errors import printable
+from memwatch.tui.draw.lines import Line, Span, cut, line
+from memwatch.tui.draw.look import Look
+from memwatch.tui.draw.words import UNKNOWN, gib, size
+from memwatch.tui.model.picture import Kind, Picture
+from memwatch.tui.model.processes import Arranged, Order, arranged
+
+_STATES = {"D": "waiting on disk", "T": "stopped", "t": "stopped", "Z": "ended"}
+WIDE = 76  # from here on there is room for reads and writes
+
+
+def title(picture: Picture, look: Look) -> Line:
+    if picture.kind == Kind.WATCH:
+        return (Span("biggest processes", "title"),)
+    count = len(picture.processes)
+    return (Span("processes", "title"), Span(f" {count} of this job" if count else "", "dim"))
+
+
+def subtitle(picture: Picture, look: Look) -> Line:
+    words = [Span(f"by {look.order}", "dim", action="app.sort")]
+    if look.wanted:
+        words = [Span(f"/{printable(look.wanted)}", "key", action="app.filter"), Span(" ", "dim"), *words]
+    return tuple(words)
+
+
+def rows_of(picture: Picture, look: Look) -> list[Arranged]:
+    return arranged(picture.processes, look.order, look.as_tree and picture.kind != Kind.WATCH, look.wanted)
+
+
+def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -> list[Line]:
+    found = rows_of(picture, look)
+    if not found:
+        words = "no process matches" if look.wanted else "no process yet"
+        return [line(Span(words, "dim"))]
+    drawn = [_head(look, width)]
+    room = max(height - 1, 1)
+    top = min(top, max(len(found) - room, 0))
+    shown = found[top : top + room]
+    left = found[top + room :]
+    if left and len(shown) > 1:
+        left = [shown.pop(), *left]
+    drawn += [cut(_row(one, look, width), width) for one in shown]
+    if left:
+        taken = sum(one.row.process.rss_bytes + one.row.process.swap_bytes for one in left)
+        drawn.append(line(Span(f"{look.glyphs.ellipsis} {len(left)} more, {size(taken)}".rjust(22), "dim")))
+    return drawn[:height]
+
+
+def _head(look: Look, width: int) -> Line:
+    def head(text: str, order: Order | None) -> Span:
+        return Span(text, "strong" if order == look.order else "dim", action="app.sort")
+
+    spans = [head("    PID", Order.PID), head(" S", None), head("  RSS GiB", Order.MEMORY), head(" SWAP GiB", None)]
+    spans.append(head("  CPU %", Order.CPU))
+    if width >= WIDE:
+        spans += [head("   READ/s", Order.DISK), head("  WRITE/s", Order.DISK)]
+    return (*spans, head("  COMMAND", None))
+
+
+def _row(one: Arranged, look: Look, width: int) -> Line:
+    row, process = one.row, one.row.process
+    cpu = UNKNOWN if row.cpu_fraction is None else f"{100 * row.cpu_fraction:.0f}"
+    spans = [
+        Span(f"{process.pid:>7}", "dim"),
+        Span(f" {process.state:<1}", _state_role(process)),
+        Span(f"{gib(process.rss_bytes):>9}", "job"),
+        Span(f"{gib(process.swap_bytes):>9}", "" if process.swap_bytes else "dim"),
+        Span(f"{cpu:>7}"),
+    ]
+    if width >= WIDE:
+        spans += [Span(f"{_rate(row.read_bytes_s):>9}", "dim"), Span(f"{_rate(row.written_bytes_s):>9}", "dim")]
+    note = _STATES.get(process.state)
+    spans += [Span("  "), Span(_branches(one, look), "frame"), Span(printable(_command(process)))]
+    if note is not None:
+        spans.append(Span(f"  ({note})", _state_role(process)))
+    return tuple(spans)
+
+
+def _command(process: Process) -> str:
+    """Where a program lies matters less than what it was told."""
+    program, space, rest = process.command.partition(" ")
+    return (program.rpartition("/")[2] or program) + space + rest
+
+
+def _state_role(process: Process) -> str:
+    return {"R": "ok", "D": "warn", "T": "warn", "t": "warn", "Z": "dim"}.get(process.state, "dim")
+
+
+def _rate(bytes_s: float | None) -> str:
+    if bytes_s is None:
+        return UNKNOWN
+    for unit, factor in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
+        if bytes_s >= factor:
+            return f"{bytes_s / factor:.1f} {unit}"
+    return "0" if not bytes_s else f"{bytes_s:.0f} B"
+
+
+def _branches(one: Arranged, look: Look) -> str:
+    if not one.branches:
+        return ""
+    *above, own = one.branches
+    trunk = "".join(look.glyphs.trunk if more else " " * len(look.glyphs.trunk) for more in above)
+    return trunk + (look.glyphs.branch if own else look.glyphs.last_branch)

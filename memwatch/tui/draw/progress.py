@@ -1,0 +1,92 @@
+"""How far the job is, how fast, how much there will be, and when it is done."""
+
+from memwatch.core.units import format_count
+from memwatch.errors import printable
+from memwatch.tui.draw.bars import bar
+from memwatch.tui.draw.lines import Line, Span, fitting, label, line, width_of
+from memwatch.tui.draw.look import Look
+from memwatch.tui.draw.words import amount, between, clock, percent, rate, roughly, size
+from memwatch.tui.model.picture import Picture, Progress, State
+
+TITLE = "progress"
+
+
+def title(picture: Picture, look: Look) -> Line:
+    progress = picture.progress
+    if progress is None or progress.source is None:
+        return line(Span(TITLE, "title"))
+    return line(Span(TITLE, "title"), Span(f" position in {printable(progress.name or progress.source)}", "dim"))
+
+
+def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
+    progress = picture.progress
+    if progress is None:
+        return [line(Span("the job does not tell how far it is, and reads no file that would", "dim"))]
+    return [_bar_line(picture, progress, look, width), _numbers(picture, progress, look, width)]
+
+
+def _bar_line(picture: Picture, progress: Progress, look: Look, width: int) -> Line:
+    fraction = progress.fraction
+    if fraction is None:
+        return line(Span(amount(progress.done, progress.unit), "strong"), " ", Span(_unit(progress), "dim"))
+    right = line("  ", Span(percent(fraction, 1).rjust(7), "strong"), "  ", when(picture, look))
+    role = "warn" if picture.state == State.PAUSED else "job"
+    return line(bar(fraction, max(width - max(width_of(right), 34), 4), look.glyphs, role), right)
+
+
+def when(picture: Picture, look: Look) -> Line:
+    """The time left, its range, and the time of day it ends at."""
+    progress = picture.progress
+    if progress is None or progress.fraction is None:
+        return ()
+    if progress.fraction >= 1:
+        return (Span("done", "ok"),)
+    if picture.state == State.PAUSED:
+        return (Span("paused", "warn"),)
+    eta = progress.eta
+    if eta is None or eta.seconds is None:
+        return (Span("ETA n/a", "dim"),)
+    words = [Span("ETA ", "dim"), Span(roughly(eta.seconds), "strong")]
+    if eta.soonest_s is not None and eta.latest_s is not None and eta.latest_s >= 10:
+        words.append(Span(f" ({between(eta.soonest_s, eta.latest_s, look.glyphs.range)})", "dim"))
+    return tuple(words)
+
+
+def _numbers(picture: Picture, progress: Progress, look: Look, width: int) -> Line:
+    show = progress.unit
+    parts = [
+        line(
+            Span(amount(progress.done, show)),
+            Span(f" of {amount(progress.total, show)}" if progress.total else "", "dim"),
+            Span("" if show == "bytes" else f" {_unit(progress)}", "dim"),
+        )
+    ]
+    eta = progress.eta
+    if eta is not None and picture.state == State.RUNNING:
+        parts.append(line(Span(rate(eta.rate_s) if show == "bytes" else f"{format_count(eta.rate_s)}/s")))
+    if progress.tokens is not None:
+        parts.append(_so_far(format_count(progress.tokens), progress.projected_tokens, format_count, look, " tokens"))
+    if progress.output_bytes is not None:
+        parts.append(_output(picture, progress, look))
+    if eta is not None and eta.seconds is not None and picture.state == State.RUNNING:
+        parts.append(label("ends", clock(picture.now_t + eta.seconds)[:5]))
+    return fitting(parts, width)
+
+
+def _output(picture: Picture, progress: Progress, look: Look) -> Line:
+    words = line(Span("out ", "dim"), _so_far(size(progress.output_bytes), progress.projected_output_bytes, size, look))
+    free = None if picture.sample is None else picture.sample.disk_free_bytes
+    if free is None:
+        return words
+    more = (progress.projected_output_bytes or progress.output_bytes or 0) - (progress.output_bytes or 0)
+    return line(words, Span(", ", "dim"), Span(f"{size(free)} free", "act" if more > free else "dim"))
+
+
+def _so_far(now: str, projected: float | None, show: object, look: Look, unit: str = "") -> Line:
+    assert callable(show)
+    later = "" if projected is None else f" {look.glyphs.arrow} {show(projected)}"
+    return line(Span(now), Span(later + unit, "dim"))
+
+
+def _unit(progress: Progress) -> str:
+    return "" if progress.unit in (None, "bytes") else printable(progress.unit)

@@ -1,0 +1,49 @@
+"""For a terminal too small for anything else: how it is, and the last warning."""
+
+from memwatch.errors import printable
+from memwatch.tui.draw import header, progress
+from memwatch.tui.draw.lines import Line, Span, cut, fitting, line, wrapped
+from memwatch.tui.draw.look import Look
+from memwatch.tui.draw.words import percent, roughly, size, stopwatch
+from memwatch.tui.model.picture import Happening, Picture
+
+
+def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
+    rows = [_status(picture, look, width), _memory(picture, width)]
+    warning = _last_warning(picture)
+    if warning is not None:
+        role = warning.level
+        words = f"{look.glyphs.warning} {warning.level.upper()} {printable(warning.text)}"
+        rows += [line(Span(text, role)) for text in wrapped(words, width, max(height - 3, 1))]
+    if height > len(rows):
+        keys = ("p", "pause"), ("x", "stop"), ("d", "detach"), ("?", "help")
+        rows.append(fitting([line(Span(key, "key"), Span(f" {word}", "dim")) for key, word in keys], width, "  "))
+    return [cut(row, width) for row in rows[:height]]
+
+
+def _status(picture: Picture, look: Look, width: int) -> Line:
+    parts = [header.state(picture, look)]
+    if picture.progress is not None and picture.progress.fraction is not None:
+        parts += [line(Span(percent(picture.progress.fraction, 1), "strong")), progress.when(picture, look)]
+    else:
+        parts.append(line(stopwatch(picture.elapsed_s)))
+    return fitting(parts, width, "  ")
+
+
+def _memory(picture: Picture, width: int) -> Line:
+    if picture.room is None:
+        return line(Span("memory n/a", "dim"))
+    parts = [
+        line(Span("RAM ", "dim"), Span(percent(picture.room.used_fraction), "strong")),
+        line(Span("free ", "dim"), size(picture.room.available_bytes)),
+        () if picture.job_bytes is None else line(Span("job ", "dim"), Span(size(picture.job_bytes), "job")),
+    ]
+    return fitting(parts, width, "  ")
+
+
+def _last_warning(picture: Picture) -> Happening | None:
+    judged = picture.judged
+    if judged is not None and judged.is_grave:
+        left = "" if judged.seconds_left is None else f" ({roughly(judged.seconds_left)} left)"
+        return Happening(judged.t, judged.level, judged.reason + left)
+    return next((one for one in reversed(picture.happenings) if one.level != "info"), None)

@@ -1,0 +1,67 @@
+"""Numbers as people read them on a screen: short, with a unit, of the same width from one second to the next."""
+
+import time
+
+from memwatch.core.units import GIB, format_count, format_size
+
+UNKNOWN = "n/a"
+
+
+def size(size_bytes: float | None) -> str:
+    return UNKNOWN if size_bytes is None else format_size(size_bytes)
+
+
+def gib(size_bytes: float | None) -> str:
+    """Without its unit, for columns whose head has it."""
+    return UNKNOWN if size_bytes is None else f"{size_bytes / GIB:.2f}"
+
+
+def rate(bytes_s: float | None) -> str:
+    return UNKNOWN if bytes_s is None else f"{format_size(bytes_s)}/s"
+
+
+def percent(fraction: float | None, digits: int = 0) -> str:
+    return UNKNOWN if fraction is None else f"{100 * fraction:.{digits}f} %"
+
+
+def amount(value: float, unit: str | None) -> str:
+    return format_size(value) if unit == "bytes" else format_count(value)
+
+
+def stopwatch(seconds: float | None) -> str:
+    """'00:41:07', and days where there are some."""
+    if seconds is None:
+        return "--:--:--"
+    whole = int(seconds)
+    days, rest = divmod(whole, 86400)
+    clock = f"{rest // 3600:02d}:{rest % 3600 // 60:02d}:{rest % 60:02d}"
+    return f"{days} d {clock}" if days else clock
+
+
+def clock(t: float) -> str:
+    try:
+        return time.strftime("%H:%M:%S", time.localtime(t))
+    except (ValueError, OverflowError, OSError):
+        return "--:--:--"
+
+
+def roughly(seconds: float) -> str:
+    """'8 s', '38 min', '3 h 05 min': no more digits than anyone believes."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{minutes / 1440:.1f} d"
+
+
+def between(low_s: float, high_s: float, dash: str) -> str:
+    """'34–47 min': one unit if it will do."""
+    low, high = roughly(low_s), roughly(high_s)
+    if low == high:
+        return low
+    if low.split()[1:] == high.split()[1:] and len(low.split()) == 2:
+        low = low.split()[0]
+    return f"{low}{dash}{high}"

@@ -1,0 +1,72 @@
+"""Which events people should hear of, in words."""
+
+from typing import Any
+
+from memwatch.core.units import format_duration
+from memwatch.tui.model.picture import Happening
+
+_BY_GUARD = {
+    "shard": "asked the job to switch to shards",
+    "pause": "paused the job",
+    "resume": "resumed the job",
+    "stop": "told the job to end",
+    "kill": "killed the job",
+}
+_BY_USER = {
+    "shard": "you asked the job to switch to shards",
+    "pause": "you paused the job",
+    "resume": "you resumed the job",
+    "stop": "you told the job to end",
+    "kill": "you killed the job",
+}
+_NEXT = {"stop": "told to end", "kill": "killed", "pause": "paused"}
+
+
+def happening(event: dict[str, Any], level_before: str) -> Happening | None:
+    """None if it is nothing to talk about. Of verdicts only a change is told."""
+    t = float(event["t"])
+    match event["event"]:
+        case "start":
+            return Happening(t, "info", "the job was started")
+        case "note":
+            return Happening(t, "info", str(event.get("text", "")))
+        case "guard":
+            return Happening(t, "info", f"the guard is {'on' if event.get('is_on') else 'off'}")
+        case "verdict" if event.get("level") != level_before:
+            return _change(t, str(event.get("level")), level_before, str(event.get("reason", "")))
+        case "action" if event.get("action") in _BY_GUARD:
+            return _done(t, event)
+        case "gap":
+            return Happening(t, "warn", f"{event.get('lost_lines')} lines of the journal were lost")
+        case "exit":
+            return Happening(t, "info", ended(event))
+    return None
+
+
+def ended(event: dict[str, Any]) -> str:
+    code, number = event.get("code"), event.get("signal")
+    if event.get("by") == "guard":
+        return "the job was stopped for want of memory"
+    if number is not None:
+        return f"the job was ended by signal {number}"
+    return "the job is done" if code == 0 else f"the job ended with code {code}"
+
+
+def _change(t: float, level: str, level_before: str, reason: str) -> Happening | None:
+    if level in ("warn", "act"):
+        return Happening(t, level, reason)
+    if level_before in ("warn", "act"):
+        return Happening(t, "info", f"the danger is over: {reason}")
+    return None
+
+
+def _done(t: float, event: dict[str, Any]) -> Happening:
+    step = event["action"]
+    if event.get("result") not in (None, "done"):
+        return Happening(t, "warn", f"{step}: {event['result']}")
+    if event.get("by") == "user":
+        return Happening(t, "info", _BY_USER[step])
+    words = f"{_BY_GUARD[step]}: {event.get('reason', '')}"
+    if event.get("deadline_in_s") is not None and event.get("next") in _NEXT:
+        words += f"; {_NEXT[event['next']]} in {format_duration(event['deadline_in_s'])} if nothing changes"
+    return Happening(t, "info" if step == "resume" else "act", words)

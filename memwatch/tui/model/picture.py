@@ -1,0 +1,146 @@
+"""Picture: everything there is to see of a run at one moment. Unknown is None."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memwatch.core.assess import Policy
+from memwatch.core.forecast import Forecast
+from memwatch.core.sample import Process, Sample
+from memwatch.tui.model.eta import Eta
+from memwatch.tui.model.series import Point
+from memwatch.tui.model.terminal_text import TextLine
+
+
+class Kind(StrEnum):
+    """`run` is with a guard, whether we started it or joined it."""
+
+    RUN = "run"
+    REPLAY = "replay"
+    WATCH = "watch"
+
+
+class State(StrEnum):
+    STARTING = "starting"
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+    ENDED = "ended"
+    WATCHING = "watching"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The last verdict: calm, watch, warn or act, and why."""
+
+    t: float
+    level: str
+    reason: str
+    seconds_left: float | None = None
+
+    @property
+    def is_grave(self) -> bool:
+        return self.level in ("warn", "act")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What the job says of itself or, where `source` is set, what can be told from outside."""
+
+    done: float
+    total: float | None = None
+    unit: str | None = None
+    eta: Eta | None = None
+    tokens: int | None = None
+    projected_tokens: int | None = None
+    output_bytes: int | None = None
+    projected_output_bytes: int | None = None
+    source: str | None = None
+    name: str | None = None
+
+    @property
+    def fraction(self) -> float | None:
+        return min(max(self.done / self.total, 0.0), 1.0) if self.total else None
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Where memory ends first: the machine, or a limit above the job that is smaller."""
+
+    capacity_bytes: int
+    used_bytes: int
+    is_limit: bool = False
+
+    @property
+    def available_bytes(self) -> int:
+        return max(self.capacity_bytes - self.used_bytes, 0)
+
+    @property
+    def used_fraction(self) -> float:
+        return self.used_bytes / self.capacity_bytes if self.capacity_bytes else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRow:
+    """A process, and what it did since the last look."""
+
+    process: Process
+    cpu_fraction: float | None = None
+    read_bytes_s: float | None = None
+    written_bytes_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """A line of the event list. `level` is info, warn or act."""
+
+    t: float
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Who paused the job, and what comes of it when."""
+
+    by: str
+    deadline_t: float | None
+    next_step: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    kind: Kind = Kind.RUN
+    run_id: str = ""
+    title: str = ""
+    state: State = State.STARTING
+    pause: Pause | None = None
+    exit_code: int | None = None
+    ended: str = ""  # how, in words
+    is_sharded: bool = False
+    can_shard: bool = False
+    is_guard_on: bool = True
+    is_recorded: bool = False
+    now_t: float = 0.0
+    started_t: float | None = None
+    judged: Judged | None = None
+    policy: Policy | None = None
+    sample: Sample | None = None
+    room: Room | None = None
+    forecast: Forecast | None = None
+    io_some_fraction: float | None = None
+    io_full_fraction: float | None = None
+    peak_job_bytes: int | None = None
+    progress: Progress | None = None
+    points: tuple[Point, ...] = ()
+    processes: tuple[ProcessRow, ...] = ()
+    others: tuple[Process, ...] | None = None
+    happenings: tuple[Happening, ...] = ()
+    output: tuple[TextLine, ...] = ()
+
+    @property
+    def elapsed_s(self) -> float | None:
+        return None if self.started_t is None else max(self.now_t - self.started_t, 0.0)
+
+    @property
+    def job_bytes(self) -> int | None:
+        return self.sample.job_bytes if self.sample is not None and self.sample.job else None

@@ -1,0 +1,81 @@
+"""Series: the last hour, a point a second, for charts."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass
+
+MOST_POINTS = 3600
+# A journal that grew long has one sample in ten; a chart joins them all the same.
+LONGEST_GAP_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    t: float
+    used_bytes: int | None = None
+    job_bytes: int | None = None
+    swap_used_bytes: int | None = None
+    swap_in_bytes_s: float | None = None
+    swap_out_bytes_s: float | None = None
+    stall_some_fraction: float | None = None
+    stall_full_fraction: float | None = None
+    gpu_fraction: float | None = None
+
+    def joined(self, other: "Point") -> "Point":
+        """One for both: peaks are what matters."""
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        values = (max((value for value in pair if value is not None), default=None) for pair in pairs)
+        return Point(*values)  # type: ignore[arg-type]
+
+
+class Series:
+    def __init__(self) -> None:
+        self._points: deque[Point] = deque(maxlen=MOST_POINTS)
+
+    def add(self, point: Point) -> None:
+        if self._points and int(point.t) <= int(self._points[-1].t):
+            point = self._points.pop().joined(point)
+        self._points.append(point)
+
+    def clear(self) -> None:
+        self._points.clear()
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        return tuple(self._points)
+
+
+Value = Callable[[Point], float | None]
+
+
+def columns(
+    points: Iterable[Point], now_t: float, column_s: float, count: int, *values: Value
+) -> list[list[float | None]]:
+    """For each value, its highest in each of the last `count` columns of `column_s`, the newest last.
+
+    Columns begin at multiples of their length, so that a chart moves by whole columns, and is still in between.
+    """
+    last = int(now_t // column_s)
+    found: list[list[float | None]] = [[None] * count for _ in values]
+    for point in points:
+        index = int(point.t // column_s) - last + count - 1
+        if 0 <= index < count:
+            for column, value in zip(found, map(lambda v: v(point), values), strict=True):
+                known = column[index]
+                if value is not None and (known is None or value > known):
+                    column[index] = value
+    longest = max(int(LONGEST_GAP_S // column_s), 1)
+    return [_joined(column, longest) for column in found]
+
+
+def _joined(values: Sequence[float | None], longest: int) -> list[float | None]:
+    """Short gaps take on what was before them."""
+    joined: list[float | None] = []
+    seen, age = None, 0
+    for value in values:
+        if value is None:
+            age += 1
+        else:
+            seen, age = value, 0
+        joined.append(seen if age <= longest else None)
+    return joined

@@ -1,0 +1,91 @@
+"""The full screen of `memwatch run`. Textual is loaded when the guard and the job have been started, not before."""
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from memwatch.channel import Channel
+from memwatch.cli.ui import ScreenOptions, speaks_unicode
+from memwatch.tui.draw.glyphs import ASCII, MONOCHROME, UNICODE, Glyphs
+
+if TYPE_CHECKING:
+    from memwatch.tui.app import Left, MemwatchApp
+    from memwatch.tui.model.picture import Picture
+    from memwatch.tui.sources import Source
+
+# With a terminal that has hung up, an orderly end may wait for ever.
+LAST_S = 1.0
+
+
+def glyphs_for(options: ScreenOptions) -> Glyphs:
+    if options.is_ascii or not speaks_unicode(os.environ):
+        return ASCII
+    return MONOCHROME if os.environ.get("NO_COLOR") else UNICODE
+
+
+def make_app(source: "Source", options: ScreenOptions, journal: str | None) -> "MemwatchApp":
+    from memwatch.tui.app import MemwatchApp
+    from memwatch.tui.draw.look import Look
+    from memwatch.tui.themes import theme_for
+
+    look = Look(glyphs_for(options))
+    return MemwatchApp(source, look, theme_for(options.theme), journal)
+
+
+def run_app(app: "MemwatchApp") -> "Left | None":
+    """Raises what the app failed with."""
+    left = app.run()
+    if app.failure is not None:
+        raise app.failure
+    return left
+
+
+class RunScreen:
+    """A screen on a guard: ours, or one that was joined (`past` is what happened before)."""
+
+    def __init__(self, options: ScreenOptions, journal: str | None, past: list[dict[str, Any]] | None = None) -> None:
+        self._options = options
+        self._journal = journal
+        self._past = past or []
+        self._app: MemwatchApp | None = None
+        self._last: Picture | None = None
+
+    def follow(self, guard: Channel, heed: Callable[[dict[str, Any]], None]) -> bool:
+        from memwatch.tui.app import Left
+        from memwatch.tui.sources.live import LiveSource
+
+        source = LiveSource(guard, heed, self._past)
+        self._app = make_app(source, self._options, self._journal)
+        try:
+            left = run_app(self._app)
+        finally:
+            self._last = source.picture()
+            self._app = None
+        if left == Left.DETACHED:
+            from memwatch.tui.farewell import detached
+
+            print(detached(self._last, self._journal), file=sys.stderr)
+            return False
+        return True
+
+    def hang_up(self) -> None:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, LAST_S)
+        if self._app is None:
+            os._exit(128 + signal.SIGHUP)
+        from memwatch.tui.app import Left
+
+        self._app.exit(Left.DETACHED)
+
+    def close(self, code: int | None) -> None:
+        if self._last is None:
+            return
+        from memwatch.tui.farewell import summary, tail
+
+        glyphs = glyphs_for(self._options)
+        sys.stdout.write(tail(self._last, shutil.get_terminal_size().lines, has_colours=glyphs.has_colours))
+        sys.stdout.flush()
+        print(summary(self._last, glyphs, code), file=sys.stderr)

@@ -1,0 +1,1 @@
+"""The screens: the dashboard, the job's whole output, questions, help."""

@@ -1,0 +1,140 @@
+"""The dashboard: all panels, laid out for the terminal there is.
+
+    header                          what runs, how it is
+    banner                          the guard's verdict, and what can be done about it
+    progress
+    memory        | pressure        \\
+    swap          | gpu              } vitals, where the terminal is small
+    processes     | others
+    output
+    events
+    timeline                        of a replay
+    footer                          the keys
+"""
+
+from dataclasses import replace
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.screen import Screen
+
+from memwatch.tui.draw import (
+    banner,
+    events,
+    footer,
+    gpu,
+    header,
+    memory,
+    others,
+    output,
+    pressure,
+    processes,
+    progress,
+    swap,
+    tiny,
+    vitals,
+)  # fmt: skip
+from memwatch.tui.draw.layout import Layout, Wants, layout_for
+from memwatch.tui.draw.look import Look
+from memwatch.tui.model.picture import Kind, Picture
+from memwatch.tui.widgets.panel import Drawing, Panel
+
+ROWS = {
+    "memory": "upper",
+    "pressure": "upper",
+    "swap": "middle",
+    "gpu": "middle",
+    "processes": "lower",
+    "others": "lower",
+}
+DEFAULT_ZOOM = "memory"
+
+
+class Dashboard(Screen[None]):
+    AUTO_FOCUS = ""
+
+    def __init__(self, kind: Kind, timeline: Drawing | None = None) -> None:
+        super().__init__()
+        self._kind = kind
+        self._timeline = timeline
+        self._layout: Layout | None = None
+        self._is_compact = False
+        self._zoomed: str | None = None
+        self._picture = Picture(kind=kind)
+        self._look = Look()
+
+    def compose(self) -> ComposeResult:
+        yield Panel(Drawing(header.lines), "header")
+        yield Panel(Drawing(banner.lines), "banner")
+        yield Panel(Drawing(progress.lines, title=progress.title), "progress", can_focus=True)
+        with Horizontal(id="upper", classes="row"):
+            yield Panel(Drawing(memory.lines, title=memory.title, subtitle=memory.subtitle), "memory", can_focus=True)
+            yield Panel(Drawing(pressure.lines, title=pressure.title), "pressure", can_focus=True)
+        with Horizontal(id="middle", classes="row"):
+            yield Panel(Drawing(swap.lines, title=swap.title), "swap", can_focus=True)
+            yield Panel(Drawing(gpu.lines, title=gpu.title), "gpu", can_focus=True)
+        yield Panel(Drawing(vitals.lines, title=vitals.title, subtitle=vitals.subtitle), "vitals", can_focus=True)
+        with Horizontal(id="lower", classes="row"):
+            table = Drawing(scrolled=processes.lines, title=processes.title, subtitle=processes.subtitle)
+            yield Panel(table, "processes", can_focus=True)
+            yield Panel(Drawing(others.lines, title=others.title), "others", can_focus=True)
+        text = Drawing(scrolled=output.lines, title=output.title, subtitle=output.subtitle, from_end=True)
+        yield Panel(text, "output", can_focus=True)
+        yield Panel(Drawing(scrolled=events.lines, title=events.title, from_end=True), "events", can_focus=True)
+        yield Panel(Drawing(tiny.lines), "tiny")
+        if self._timeline is not None:
+            yield Panel(self._timeline, "timeline")
+        yield Panel(Drawing(footer.lines), "footer")
+
+    def on_resize(self) -> None:
+        self._lay_out()
+
+    def show(self, picture: Picture, look: Look) -> None:
+        self._picture, self._look = picture, look
+        self._lay_out()
+        assert self._layout is not None
+        shown = replace(look, frame=self._layout.frame)
+        for panel in self.query(Panel):
+            if panel.id in self._layout.heights:
+                panel.show(picture, shown)
+
+    def toggle_compact(self) -> bool:
+        self._is_compact = not self._is_compact
+        self.show(self._picture, self._look)
+        return self._is_compact
+
+    def toggle_zoom(self) -> None:
+        """The panel that has the focus alone, or all again."""
+        focused = self.focused.id if isinstance(self.focused, Panel) else None
+        self._zoomed = (focused or DEFAULT_ZOOM) if self._zoomed is None else None
+        self.show(self._picture, self._look)
+
+    def leave_zoom(self) -> None:
+        if self._zoomed is not None:
+            self.toggle_zoom()
+
+    def scroll_focused(self, rows: int) -> None:
+        panel = self.focused if isinstance(self.focused, Panel) else self.query_one("#processes", Panel)
+        panel.scroll_by(rows)
+
+    def _lay_out(self) -> None:
+        wants = Wants(
+            has_job=self._kind != Kind.WATCH,
+            has_output=self._kind != Kind.WATCH,
+            has_swap=not memory.has_no_swap(self._picture),
+            has_gpu=bool(gpu.cards(self._picture)),
+            has_timeline=self._timeline is not None,
+        )
+        layout = layout_for(*self.size, self._is_compact, wants, self._zoomed)
+        if layout == self._layout:
+            return
+        self._layout = layout
+        heights = layout.heights
+        for panel in self.query(Panel):
+            panel.display = panel.id in heights
+            if panel.id in heights and panel.id not in ROWS:
+                panel.styles.height = heights[panel.id]
+        for row in self.query(Horizontal):
+            inside = [heights[name] for name, of_row in ROWS.items() if of_row == row.id and name in heights]
+            row.display = bool(inside)
+            row.styles.height = max(inside, default=0)

@@ -1,0 +1,44 @@
+"""memwatch's own two themes; all of Textual's can be chosen, too."""
+
+import os
+from collections.abc import Mapping
+
+from textual.theme import Theme
+
+DARK = Theme(
+    name="memwatch-dark",
+    dark=True,
+    primary="#5ab8f0",
+    secondary="#4b5c78",
+    accent="#9db8e8",
+    foreground="#d6dde8",
+    background="#10141b",
+    surface="#161b24",
+    panel="#1e2531",
+    success="#7ccf8f",
+    warning="#f5b04c",
+    error="#f0616d",
+)
+LIGHT = Theme(
+    name="memwatch-light",
+    dark=False,
+    primary="#0b6bb5",
+    secondary="#a9b8cc",
+    accent="#3a5a94",
+    foreground="#1d2530",
+    background="#fbfcfd",
+    surface="#f1f4f8",
+    panel="#e3e8ef",
+    success="#1d7f3c",
+    warning="#b06a00",
+    error="#c0232f",
+)
+NAMES = {"dark": DARK.name, "light": LIGHT.name, "ansi": "ansi-dark"}
+
+
+def theme_for(wish: str, environment: Mapping[str, str] = os.environ) -> str:
+    """The name of a theme; `auto` goes by what some terminals say of their background."""
+    if wish != "auto":
+        return NAMES.get(wish, wish)
+    back = environment.get("COLORFGBG", "").rpartition(";")[2]
+    return LIGHT.name if back in ("7", "15") else DARK.name

@@ -1,0 +1,191 @@
+"""Panel: lines that a pure function draws, put on the screen; and of those only what has changed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from memwatch.tui.draw.frame import framed, inner_size
+from memwatch.tui.draw.lines import BLANK, ROLES, Line, Span
+from memwatch.tui.draw.look import Frame, Look
+from memwatch.tui.model.picture import Picture
+from memwatch.tui.model.terminal_text import Ink
+
+PAGE = 10
+
+Draw = Callable[[Picture, Look, int, int], list[Line]]
+DrawScrolled = Callable[[Picture, Look, int, int, int], list[Line]]
+Name = Callable[[Picture, Look], Line]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What a panel shows. `scrolled` draws from an offset that the user moves; `from_end` counts it from the end."""
+
+    lines: Draw | None = None
+    scrolled: DrawScrolled | None = None
+    title: Name | None = None
+    subtitle: Name | None = None
+    from_end: bool = False
+
+
+class Panel(Widget):
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"role--{role}" for role in ROLES}
+
+    class Scrolled(Message):
+        """The user wants to see another part of what the panel has."""
+
+    def __init__(self, drawing: Drawing, id: str, can_focus: bool = False) -> None:
+        super().__init__(id=id)
+        self.can_focus = can_focus
+        self._drawing = drawing
+        self._shown: list[Line] = []
+        self._picture = Picture()
+        self._look = Look()
+        self._top = 0
+        self._styles_known: dict[tuple[str, str, Ink | None], Style] = {}
+
+    def show(self, picture: Picture, look: Look) -> None:
+        self._picture, self._look = picture, look
+        self._redraw()
+
+    @property
+    def lines(self) -> list[Line]:
+        return self._shown
+
+    def render_line(self, y: int) -> Strip:
+        spans = self._shown[y] if y < len(self._shown) else BLANK
+        strip = Strip([Segment(span.text, self._style(span)) for span in spans])
+        return strip.adjust_cell_length(self.size.width, self.rich_style)
+
+    def notify_style_update(self) -> None:
+        self._styles_known.clear()
+        super().notify_style_update()
+
+    def on_resize(self) -> None:
+        self._redraw()
+
+    def on_focus(self) -> None:
+        self._redraw()
+
+    def on_blur(self) -> None:
+        self._redraw()
+
+    def on_click(self, event: events.Click) -> None:
+        action = self._action_at(event.x, event.y)
+        if action:
+            event.stop()
+            self.app.call_later(self.app.run_action, action)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        if self._drawing.scrolled is not None:
+            event.stop()
+            self.scroll_by(3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        if self._drawing.scrolled is not None:
+            event.stop()
+            self.scroll_by(-3)
+
+    def scroll_by(self, rows: int) -> None:
+        self._top = max(self._top + (-rows if self._drawing.from_end else rows), 0)
+        self._redraw()
+
+    def scroll_to_end(self) -> None:
+        self._top = 0
+        self._redraw()
+
+    def _redraw(self) -> None:
+        width, height = self.size
+        if not width or not height:
+            return
+        lines = self._drawn(width, height)
+        before, self._shown = self._shown, lines
+        if len(before) != len(lines):
+            self.refresh()
+            return
+        changed = [_changed(old, new, y) for y, (old, new) in enumerate(zip(before, lines, strict=True)) if old != new]
+        if changed:
+            self.refresh(*changed)
+
+    def _drawn(self, width: int, height: int) -> list[Line]:
+        drawing, picture, look = self._drawing, self._picture, self._look
+        frame = look.frame if drawing.title is not None else Frame.NONE
+        inner = inner_size(frame, width, height)
+        if drawing.scrolled is not None:
+            lines = drawing.scrolled(picture, look, *inner, self._top)
+        else:
+            assert drawing.lines is not None
+            lines = drawing.lines(picture, look, *inner)
+        title = BLANK if drawing.title is None else drawing.title(picture, look)
+        right = BLANK if drawing.subtitle is None else drawing.subtitle(picture, look)
+        return framed(lines, frame, title, right, (width, height), look.glyphs, self.has_focus)
+
+    def _action_at(self, x: int, y: int) -> str:
+        for span in self._shown[y] if y < len(self._shown) else BLANK:
+            x -= cell_len(span.text)
+            if x < 0:
+                return span.action
+        return ""
+
+    def _style(self, span: Span) -> Style:
+        key = (span.role, span.on, span.ink)
+        if key not in self._styles_known:
+            self._styles_known[key] = self._made_style(*key)
+        return self._styles_known[key]
+
+    def _made_style(self, role: str, on: str, ink: Ink | None) -> Style:
+        style = self.rich_style if ink is None else self.rich_style + inked_style(ink)
+        if on:
+            behind = self.get_component_rich_style(f"role--{on}")
+            # A banner has a background of its own; for all else it is the colour it would be drawn in.
+            is_banner = on.startswith("on-")
+            style += Style(color=behind.color, bgcolor=behind.bgcolor) if is_banner else Style(bgcolor=behind.color)
+        if role:
+            own = self.get_component_rich_style(f"role--{role}")
+            color = None if on.startswith("on-") else own.color
+            style += Style(color=color, bold=own.bold, dim=own.dim, italic=own.italic)
+        return style
+
+
+def _changed(old: Line, new: Line, y: int) -> Region:
+    """The part of a line that differs."""
+    start = 0
+    for before, after in zip(old, new, strict=False):
+        if before != after:
+            break
+        start += cell_len(after.text)
+    width = sum(cell_len(span.text) for span in new)
+    end = width
+    for before, after in zip(reversed(old), reversed(new), strict=False):
+        if before != after or end - cell_len(after.text) < start:
+            break
+        end -= cell_len(after.text)
+    return Region(start, y, max(end - start, 1), 1)
+
+
+def inked_style(ink: Ink) -> Style:
+    return Style(
+        color=_color(ink.front),
+        bgcolor=_color(ink.back),
+        bold=ink.bold or None,
+        dim=ink.dim or None,
+        italic=ink.italic or None,
+        underline=ink.underlined or None,
+        reverse=ink.reversed or None,
+    )
+
+
+def _color(value: int | str | None) -> Color | None:
+    if value is None:
+        return None
+    return Color.from_ansi(value) if isinstance(value, int) else Color.parse(value)

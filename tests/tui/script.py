@@ -1,0 +1,211 @@
+"""A run that never was, told second by second: for Pilot tests, stored screens and the pictures in the README.
+
+A desktop of 64 GiB with 16 GiB of swap and a graphics card tokenizes 44.7 GiB of text. Everything is computed from the
+second, so every picture of it is the same.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from memwatch.core.sample import Gpu, Memory, Paging, Pressure, Process, Sample
+from memwatch.core.units import GIB, MIB
+from memwatch.record.events import Event, action_event, exit_event, progress_event, sample_event, verdict_event
+from memwatch.tui.model.picture import Kind, Picture
+from memwatch.tui.model.story import Story
+
+START_T = 1_763_300_000.0
+TOTAL_BYTES = int(44.7 * GIB)
+RESERVE_BYTES = 4 * GIB
+COMMAND = ["/usr/bin/python3", "-m", "memwatch.tokenize", "train_fineweb.txt", "--mode", "memory"]
+CARD = "NVIDIA GeForce RTX 4070 Ti"
+
+
+def wave(second: float, period_s: float, depth: float) -> float:
+    return depth * math.sin(2 * math.pi * second / period_s)
+
+
+def process(pid: int, parent: int, state: str, rss: float, cpu_s: float, command: str, swap: float = 0.0) -> Process:
+    moved = int(cpu_s * 1.2 * MIB)
+    return Process(pid, pid * 7, parent, state, int(rss * GIB), int(swap * GIB), cpu_s, moved, moved // 2, command)
+
+
+def job_gib(second: float, rate_gib_s: float) -> float:
+    return 1.5 + rate_gib_s * second + wave(second, 23, 0.08)
+
+
+def sample(second: float, gib: float, stalled: float = 0.0, paused: bool = False) -> Sample:
+    """`stalled` is the share of the time that programs wait for memory."""
+    used = 17.0 + wave(second, 97, 0.35) + gib
+    swapped = max(used - 58.0, 0.0) * 1.3
+    workers = 8
+    each = (gib - 0.3) / workers
+    state = "T" if paused else "R"
+    work_s = 0.0 if paused else second
+    job = [process(41022, 40990, "T" if paused else "S", 0.31, 0.02 * work_s, "memwatch tokenize train_fineweb.txt")]
+    for number in range(workers):
+        share = each * (1 + wave(number, 8, 0.03))
+        busy = 0.97 - 0.013 * number
+        spilled = swapped / 3 / workers
+        waits = "D" if stalled > 0.1 and number == 2 else state
+        job.append(process(41031 + number, 41022, waits, share, busy * work_s, f"worker {number + 1}/8", spilled))
+    others = (
+        process(2210, 1, "S", 6.1, 900, "/usr/lib/firefox/firefox"),
+        process(3388, 1, "S", 3.02, 400, "/usr/share/code/code --type=renderer"),
+        process(1907, 1, "S", 0.91, 300, "/usr/bin/gnome-shell"),
+        process(2988, 1, "S", 0.62, 20, "/usr/bin/python3 /usr/bin/notebook.py"),
+        process(1544, 1, "S", 0.31, 8, "/usr/lib/xorg/Xorg"),
+    )
+    return Sample(
+        t=START_T + second,
+        clock_s=5000.0 + second,
+        memory=Memory(
+            64 * GIB, int((64 - min(used - swapped, 63.4)) * GIB), 16 * GIB, int((16 - swapped) * GIB), 8 * GIB
+        ),
+        pressure=Pressure(
+            int(stalled * second * 1e6),
+            int(stalled * second * 0.3e6),
+            int(0.021 * second * 1e6),
+            int(0.008 * second * 1e6),
+        ),
+        paging=Paging(int(swapped * second * 900), int(swapped * second * 1400), int(second * 3), int(second)),
+        job=tuple(job),
+        disk_free_bytes=212 * GIB,
+        gpus=(Gpu(0, CARD, 0.02, int(1.1 * GIB), 12 * GIB, 41, 28, 285, 0),),
+        others=others if int(second) % 10 == 0 else None,
+    )
+
+
+def progress(second: float) -> Event:
+    done = int((2.1 * GIB) + 9.6 * MIB * (second + wave(second, 17, 1.2)))
+    tokens = int(done / 4.46)
+    message = {
+        "done": done,
+        "total": TOTAL_BYTES,
+        "unit": "bytes",
+        "tokens": tokens,
+        "projected_tokens": int(TOTAL_BYTES / 4.46),
+        "output_bytes": 2 * tokens,
+        "projected_output_bytes": 2 * int(TOTAL_BYTES / 4.46),
+    }
+    return progress_event(START_T + second, message)
+
+
+def start(command: list[str] = COMMAND) -> Event:
+    limits = {"reserve_bytes": RESERVE_BYTES, "on_pressure": "shard", "pause_timeout_s": 60.0}
+    return {
+        "t": START_T,
+        "event": "start",
+        "schema": 1,
+        "run": "20251116-133320-41020",
+        "command": command,
+        "limits": limits,
+        "containment": {},
+        "pid": 41022,
+    }
+
+
+def verdict(second: float, level: str, reason: str, seconds_left: float | None = None) -> Event:
+    return verdict_event(START_T + second, level, reason, seconds_left)
+
+
+def action(second: float, step: str, by: str, reason: str = "asked for", **more: Any) -> Event:
+    facts = {"reason": reason, "deadline_in_s": None, "next": None, **more}
+    return action_event(START_T + second, step, [41022, 41031], by, "done", **facts)
+
+
+def output(second: float, text: str) -> Event:
+    return {"t": START_T + second, "event": "output", "text": text}
+
+
+def bar(second: int) -> str:
+    done = 4 + second / 10
+    blocks = "█" * int(done / 3)
+    return f"\r\x1b[36mreading\x1b[0m  {done:4.1f} %|{blocks:<34}| {2.1 + second * 0.0094:.1f}G/44.7G [9.61MB/s]"
+
+
+def seconds(until: int, gib: Callable[[int], float], stalled: Callable[[int], float] = lambda s: 0.0) -> list[Event]:
+    events: list[Event] = []
+    for second in range(until + 1):
+        events.append(sample_event(sample(second, gib(second), stalled(second))))
+        if second % 2 == 0:
+            events.append(progress(second))
+        if second % 60 == 0:
+            events.append(output(second, f"\r\x1b[Kblock {second // 60 + 12:04d}: {5.2 + second / 900:.2f} M tokens\n"))
+        events.append(output(second, bar(second)))
+    return events
+
+
+CALM = "38.4 GiB can be used before the reserve is touched"
+WARN = "RAM is full in about 38 s at this rate (the job grows 310.4 MiB/s)"
+
+
+def calm() -> list[Event]:
+    return [start(), verdict(0, "calm", CALM), *seconds(272, lambda s: job_gib(s, 0.004))]
+
+
+def _grows(second: int) -> float:
+    return job_gib(second, 0.02) + max(second - 180, 0) * 0.28
+
+
+def warning() -> list[Event]:
+    events = [start(), verdict(0, "calm", CALM), *seconds(272, _grows, lambda s: 0.13 if s > 255 else 0.0)]
+    return [*events, verdict(262, "watch", WARN), verdict(268, "warn", WARN, 38.0)]
+
+
+def paused() -> list[Event]:
+    reason = "only 2.1 GiB of RAM is left, of 4.0 GiB kept for other programs"
+    more = {"deadline_in_s": 60.0, "next": "stop"}
+    events = [*warning(), verdict(270, "act", reason, 2.0), action(270.5, "pause", "guard", reason, **more)]
+    return [*events, *(sample_event(sample(second, _grows(272), 0.02, paused=True)) for second in range(273, 290))]
+
+
+def sharded() -> list[Event]:
+    events = [*warning(), action(272.4, "shard", "user")]
+    for second in range(273, 330):
+        gib = max(_grows(272) - (second - 272) * 1.4, 0.9)
+        events += [sample_event(sample(second, gib)), progress(second)]
+        if second % 15 == 0:
+            done = f"\r\x1b[Kshard {second // 15 - 19:04d} done: 500 M tokens, 953.7 MiB\n"
+            events.append(output(second, done))
+    return [*events, verdict(300, "calm", "41.0 GiB can be used before the reserve is touched")]
+
+
+def ended(second: float, code: int = 0) -> Event:
+    return exit_event(START_T + second, code, None, None, left_behind=0)
+
+
+class ScriptedSource:
+    """Tells a script as if it had just happened, and notes what is sent to the guard."""
+
+    def __init__(self, events: list[Event], kind: Kind = Kind.RUN) -> None:
+        self.kind = kind
+        self.sent: list[Event] = []
+        self.hears = True
+        self._story = Story(kind)
+        self._now_t = START_T
+        for event in sorted(events, key=lambda event: float(str(event["t"]))):
+            self._take(event)
+
+    def start(self, changed: Callable[[list[Event]], None], ended: Callable[[], None]) -> None:
+        self._changed, self.end = changed, ended
+
+    def stop(self) -> None:
+        pass
+
+    def picture(self) -> Picture:
+        return self._story.picture(self._now_t)
+
+    def send(self, message: Event) -> bool:
+        if message.get("command") != "resize":
+            self.sent.append(message)
+        return self.hears
+
+    def tell(self, *events: Event) -> None:
+        for event in events:
+            self._take(event)
+        self._changed(list(events))
+
+    def _take(self, event: Event) -> None:
+        self._now_t = max(self._now_t, float(str(event["t"])))
+        self._story.take(event)
