@@ -1,4 +1,6 @@
-"""Where a replay stands in the whole run: a line with what happened marked on it."""
+"""Where a replay stands in the whole run: a line with what happened marked on it. A click goes there."""
+
+from dataclasses import replace
 
 from memwatch.tui.draw.glyphs import Glyphs
 from memwatch.tui.draw.lines import Line, Span, line, width_of
@@ -8,20 +10,25 @@ _WEIGHT = {"info": 0, "warn": 1, "act": 2}
 
 
 def timeline(
-    start_t: float, end_t: float, now_t: float, marks: list[tuple[float, str]], words: str, width: int, glyphs: Glyphs
+    times: tuple[float, float, float], marks: list[tuple[float, str]], words: str, width: int, glyphs: Glyphs
 ) -> Line:
-    left = line(" ", Span(words, "key"), Span(f"  {clock(now_t)}  ", "strong"))
+    """`times` are those of the start, of now, and of the end."""
+    start_t, now_t, end_t = times
+    left = line(" ", Span(f"{words:<7}", "key", action="app.pause"), Span(f" {clock(now_t)}  ", "strong"))
     right = line(Span(f"  {stopwatch(now_t - start_t)} of {stopwatch(end_t - start_t)} ", "dim"))
     room = max(width - width_of(left) - width_of(right), 1)
-    cells = [Span(glyphs.across, "frame")] * room
 
     def column(t: float) -> int:
-        span = max(end_t - start_t, 1e-9)
-        return min(max(int((t - start_t) / span * (room - 1) + 0.5), 0), room - 1)
+        return min(max(round((t - start_t) / max(end_t - start_t, 1e-9) * (room - 1)), 0), room - 1)
 
-    for t, level in sorted(marks, key=lambda mark: _WEIGHT.get(mark[1], 0)):
-        cells[column(t)] = Span(glyphs.warning if level != "info" else glyphs.tick, level if level != "info" else "dim")
     here = column(now_t)
-    cells[:here] = [Span(glyphs.passed, "job") if cell.role == "frame" else cell for cell in cells[:here]]
+    cells = [Span(glyphs.passed, "job")] * here + [Span(glyphs.across, "frame")] * (room - here)
+    for t, level in sorted(marks, key=lambda mark: _WEIGHT[mark[1]]):
+        cells[column(t)] = Span(glyphs.tick, "dim") if level == "info" else Span(glyphs.warning, level)
     cells[here] = Span(glyphs.here, "strong")
-    return line(left, *cells, right)
+    shares = (number / max(room - 1, 1) for number in range(room))
+    return line(
+        left,
+        *(replace(cell, action=f"app.seek({share:.4f})") for cell, share in zip(cells, shares, strict=True)),
+        right,
+    )

@@ -1,0 +1,24 @@
+"""The screens without a guard: the machine itself, and a run that is over."""
+
+from memwatch.cli.ui import ScreenOptions
+from memwatch.probe.machine import Machine
+from memwatch.record.index import JournalIndex
+from memwatch.tui.draw.look import Look
+from memwatch.tui.replay_app import ReplayApp
+from memwatch.tui.run_screen import glyphs_for, make_app, run_app
+from memwatch.tui.sources.replay import ReplaySource
+from memwatch.tui.sources.watch import WatchSource
+from memwatch.tui.themes import theme_for
+
+
+def show_machine(interval_s: float | None, options: ScreenOptions) -> None:
+    machine = Machine(others_interval_s=0.9)
+    try:
+        run_app(make_app(WatchSource(machine, interval_s), options, None))
+    finally:
+        machine.close()
+
+
+def show_replay(index: JournalIndex, journal: str, options: ScreenOptions) -> None:
+    look = Look(glyphs_for(options))
+    run_app(ReplayApp(ReplaySource(index), look, theme_for(options.theme), journal))
