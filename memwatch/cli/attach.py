@@ -11,6 +11,7 @@ import click
 
 from memwatch.channel import Channel
 from memwatch.cli.plain import PlainView
+from memwatch.cli.ui import ScreenOptions, chosen_ui, screen_options
 from memwatch.core.units import format_duration
 from memwatch.errors import ExitCode
 from memwatch.guard.join import connect
@@ -21,14 +22,19 @@ Show = Callable[[dict[str, Any]], None]
 
 
 @click.command()
+@click.option("--ui", type=click.Choice(["auto", "full", "plain"]), default="auto", show_default=True,
+              help="A full screen, or lines on standard error; auto is full on a terminal.")  # fmt: skip
+@screen_options
 @click.argument("run", default="last", metavar="[RUN]")
-def attach(run: str) -> int:
+def attach(ui: str, is_ascii: bool, theme: str, run: str) -> int:
     """Watch a run that is under way, to its end.
 
-    RUN is an id as `memwatch runs` shows it, the beginning of one, or `last`. Ctrl-C leaves; the job goes on. The exit
-    code is the job's.
+    RUN is an id as `memwatch runs` shows it, the beginning of one, or `last`. The exit code is the job's. To leave, and
+    let the job go on: d on the full screen, Ctrl-C elsewhere.
     """
     path = os.fspath(journal_of(run))
+    if chosen_ui(ui, is_ascii) == "full":
+        return _on_screen(path, ScreenOptions(is_ascii, theme))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     view = PlainView()
     with closing(connect(path)) as guard:
@@ -38,6 +44,24 @@ def attach(run: str) -> int:
             return ExitCode.OK
         finally:
             view.close()
+
+
+def _on_screen(path: str, options: ScreenOptions) -> int:
+    codes: list[int] = []
+
+    def heed(event: dict[str, Any]) -> None:
+        if event.get("event") == "exit":
+            codes.append(int(event["code"]))
+
+    with closing(connect(path)) as guard:
+        from memwatch.tui.run_screen import RunScreen
+
+        screen = RunScreen(options, path)
+        if not screen.follow(guard, heed):
+            return ExitCode.OK
+    code = codes[0] if codes else int(ExitCode.BROKEN)
+    screen.close(code)
+    return code
 
 
 def follow(path: str, guard: Channel, show: Show, catch_up: Callable[[list[dict[str, Any]]], None]) -> int:

@@ -5,6 +5,7 @@ front inherits the job and waits for it, so that a script still gets its exit co
 """
 
 import os
+import select
 import selectors
 import signal
 import sys
@@ -22,6 +23,7 @@ from memwatch.guard.starting import StartedGuard
 
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 STANDARD_INPUT = 0
+DRAIN_INTERVAL_S = 0.2
 
 
 class FullScreen(Protocol):
@@ -52,6 +54,7 @@ class Front:
         self._job_pid: int | None = None
         self._code: int | None = None
         self._refusal: str | None = None
+        self._job_terminal: int | None = None
         self._has_terminal = screen is None and _is_in_foreground()
 
     def run(self) -> int:
@@ -64,7 +67,9 @@ class Front:
         if self._screen is not None and not self._follow_on_screen(self._screen):
             return ExitCode.OK  # Job and guard run on without us.
         self._follow()
-        os.waitpid(guard.pid, 0)
+        _, status = os.waitpid(guard.pid, 0)
+        if self._code is None and os.WIFEXITED(status):
+            self._code = os.WEXITSTATUS(status)  # We were stopped, and missed what it said last.
         code = self._code if self._code is not None else self._wait_without_guard()
         self._take_terminal()
         for number in PASSED_ON:
@@ -83,7 +88,7 @@ class Front:
         config = replace(self._config, terminal_fd=terminal_fd, ignored_signals=ignored)
         try:
             guard = starting.take()
-            guard.give(config, self._command)
+            self._job_terminal = guard.give(config, self._command)
         except OSError as error:
             raise Broken(f"cannot start the guard: {error.strerror}") from error
         return guard
@@ -164,11 +169,23 @@ class Front:
         if self._view is not None:
             self._view.show({"event": "note", "text": "the guard was killed; the job goes on without it"})
         try:
+            self._drain_terminal(self._job_pid)
             _, status = os.waitpid(self._job_pid, 0)
         except ChildProcessError:
             return ExitCode.BROKEN
         code = os.waitstatus_to_exitcode(status)
         return code if code >= 0 else 128 - code
+
+    def _drain_terminal(self, pid: int) -> None:
+        """A job whose terminal nobody reads would soon wait for ever to write; so it is read here, to the end."""
+        while self._job_terminal is not None and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            ready, _, _ = select.select([self._job_terminal], [], [], DRAIN_INTERVAL_S)
+            try:
+                data = os.read(self._job_terminal, 65536) if ready else b""
+            except OSError:
+                return
+            if data and self._view is not None:
+                self._view.show({"event": "output", "text": data.decode(errors="replace")})
 
 
 def _is_in_foreground() -> bool:

@@ -33,6 +33,7 @@ from memwatch.guard.wait import Ended, reap
 from memwatch.guard.watcher import Watcher
 from memwatch.probe.machine import Machine
 from memwatch.probe.position import InputPosition
+from memwatch.record.events import Event, output_event
 from memwatch.record.journal import Journal
 
 # Signals that end or interrupt are for everyone in the job, as a terminal sends them; others for its first process.
@@ -107,7 +108,14 @@ class Guard:
     def _open_door(self) -> None:
         journal = self._journal
         if journal is not None and journal.path is not None:
-            self._views.open_door(journal.path, lambda: journal.size_bytes)
+            self._views.open_door(journal.path, lambda: self._greeting(journal))
+
+    def _greeting(self, journal: Journal) -> list[Event]:
+        """For a view that joins: how much of the journal is its past, and what does not stand there."""
+        greeting: list[Event] = [{"event": "joined", "journal_bytes": journal.size_bytes}, self._teller.guard_state]
+        if self._output is not None:
+            greeting.append(output_event(time.time(), self._output.tail, tail=True))
+        return greeting
 
     def _facts(self) -> tuple[dict[str, object], dict[str, object]]:
         limits: dict[str, object] = {
@@ -259,8 +267,10 @@ class Guard:
 
     def _can_shard(self) -> None:
         state = self._ladder.state
-        self._ladder = Ladder(_with_shards(self._ladder_settings), self._policy)
+        self._ladder_settings = _with_shards(self._ladder_settings)
+        self._ladder = Ladder(self._ladder_settings, self._policy)
         self._ladder.state = state
+        self._teller.guard(self._is_on, can_shard=True)
 
     def _obey(self, message: dict[str, Any]) -> None:
         command = str(message.get("command"))
@@ -269,7 +279,10 @@ class Guard:
             self._actor.pass_on(number, to_all=number in FOR_ALL)
         elif command in ("guard_on", "guard_off"):
             self._is_on = command == "guard_on"
+            self._teller.guard(self._is_on, self._ladder_settings.can_shard)
             self._teller.note(f"the guard is {'on' if self._is_on else 'off'}")
+        elif command == Step.SHARD and not self._ladder_settings.can_shard:
+            self._teller.note("this job cannot switch to shards")
         elif command == "resize" and self._output is not None:
             self._output.resize(_whole(message.get("rows"), 24), _whole(message.get("columns"), 80))
         elif command in set(Step) - {Step.WARN}:

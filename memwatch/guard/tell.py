@@ -24,6 +24,7 @@ class Teller:
         self._level = Level.CALM
         self._shown_s = float("-inf")
         self._problem: str | None = None
+        self.guard_state: events.Event = {"t": time.time(), "event": "guard", "is_on": True, "can": []}
 
     def start(self, limits: dict[str, object], containment: dict[str, object], **more: object) -> None:
         if self._journal is not None:
@@ -74,6 +75,12 @@ class Teller:
         """The job's last words so far: for the journal alone, the views have seen them."""
         if self._journal is not None and text:
             self._journal.output(text)
+
+    def guard(self, is_on: bool, can_shard: bool) -> None:
+        """How the guard is set, and what the job can do: for the views alone."""
+        can = ["shard"] if can_shard else []
+        self.guard_state = {"t": time.time(), "event": "guard", "is_on": is_on, "can": can}
+        self._views.send(self.guard_state)
 
     def suspended(self) -> None:
         """The terminal has stopped the job (Ctrl-Z): whoever has the terminal should stop too."""

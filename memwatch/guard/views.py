@@ -24,8 +24,8 @@ class Views:
         self._channels.append(channel)
         self._selector.register(channel, selectors.EVENT_READ, lambda: self._hear(channel))
 
-    def open_door(self, journal_path: str, journal_size_bytes: Callable[[], int]) -> None:
-        """From now on others may join."""
+    def open_door(self, journal_path: str, greeting: Callable[[], list[Event]]) -> None:
+        """From now on others may join, and are told first what they have missed."""
         try:
             door = Door(journal_path)
         except OSError:
@@ -34,7 +34,8 @@ class Views:
         def admit() -> None:
             channel = door.admit()
             if channel is not None:
-                channel.send({"event": "joined", "journal_bytes": journal_size_bytes()})
+                for event in greeting():
+                    channel.send(event)
                 self.add(channel)
 
         self._door = door

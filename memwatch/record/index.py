@@ -18,14 +18,14 @@ FREQUENT = ("sample", "progress", "verdict", "output")
 class JournalIndex:
     """`times` never fall, even where the clock was set back. The file stays open: an old journal may be pruned."""
 
-    def __init__(self, path: Path) -> None:
-        """Raises OSError."""
+    def __init__(self, path: str | Path, most_bytes: int | None = None) -> None:
+        """The first `most_bytes` of it, or all. Raises OSError."""
         self._file = open(path, "rb", BUFFER_BYTES)  # noqa: SIM115
         self.times: array[float] = array("d")
         self.kinds: list[str] = []
         self._offsets: array[int] = array("Q")
         self._peaks: array[int] = array("q")  # the most that the job has taken so far
-        self._read()
+        self._read(float("inf") if most_bytes is None else most_bytes)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -52,10 +52,12 @@ class JournalIndex:
             if (kind not in FREQUENT or kind == "verdict") and (event := self.event(number)) is not None:
                 yield event
 
-    def _read(self) -> None:
+    def _read(self, most_bytes: float) -> None:
         latest_t, peak, offset = float("-inf"), -1, 0
         while line := self._file.readline(MOST_LINE_BYTES):
             here, offset = offset, offset + len(line)
+            if offset > most_bytes:
+                break
             found = _START.match(line)
             if found is None or not line.endswith(b"\n"):
                 continue

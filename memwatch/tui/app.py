@@ -151,8 +151,8 @@ class MemwatchApp(QuietApp[Left]):
             case "guard":
                 self._asked.pop("guard_on", None)
                 self._asked.pop("guard_off", None)
-                self.say(f"the guard is {'on' if event.get('is_on') else 'off'}")
             case "note":
+                self._asked.clear()
                 self.say(str(event.get("text", "")))
 
     def say(self, text: str, severity: Any = "information") -> None:

@@ -44,12 +44,11 @@ def run_app(app: "MemwatchApp") -> "Left | None":
 
 
 class RunScreen:
-    """A screen on a guard: ours, or one that was joined (`past` is what happened before)."""
+    """A screen on a guard: ours, or one that was joined. `journal` is where the run is recorded, if that is known."""
 
-    def __init__(self, options: ScreenOptions, journal: str | None, past: list[dict[str, Any]] | None = None) -> None:
+    def __init__(self, options: ScreenOptions, journal: str | None) -> None:
         self._options = options
         self._journal = journal
-        self._past = past or []
         self._app: MemwatchApp | None = None
         self._last: Picture | None = None
 
@@ -57,7 +56,7 @@ class RunScreen:
         from memwatch.tui.app import Left
         from memwatch.tui.sources.live import LiveSource
 
-        source = LiveSource(guard, heed, self._past)
+        source = LiveSource(guard, heed, self._journal)
         self._app = make_app(source, self._options, self._journal)
         try:
             left = run_app(self._app)

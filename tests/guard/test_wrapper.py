@@ -194,7 +194,8 @@ def _read_until(terminal: int, text: bytes) -> bytes:
 
 def test_in_a_terminal_the_job_can_read_and_ctrl_c_goes_to_it() -> None:
     script = "trap 'echo interrupted; exit 3' INT; read line; echo got $line; stty size; while :; do sleep 0.05; done"
-    pid, terminal = _in_terminal(sys.executable, "-m", "memwatch", "run", "--no-record", "--", "sh", "-c", script)
+    command = (sys.executable, "-m", "memwatch", "run", "--ui", "plain", "--no-record", "--", "sh", "-c", script)
+    pid, terminal = _in_terminal(*command)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
     os.write(terminal, b"hello\n")
     assert b"33 77" in _read_until(terminal, b"33 77")
@@ -210,7 +211,8 @@ def test_ctrl_z_gives_the_terminal_back_and_fg_goes_on() -> None:
     pid, terminal = _in_terminal(shell, "--norc", "-i")
     # Not a shell: stopped between vfork and exec of its child it would wait for it, and could not be stopped itself.
     script = "import time; print(f'begin{1+1}', flush=True); time.sleep(1); print(f'end{1+1}')"
-    os.write(terminal, f'{sys.executable} -m memwatch run --no-record -- {sys.executable} -c "{script}"\n'.encode())
+    run = f"{sys.executable} -m memwatch run --ui plain --no-record"
+    os.write(terminal, f'{run} -- {sys.executable} -c "{script}"\n'.encode())
     _read_until(terminal, b"begin2")
     os.write(terminal, b"\x1a")
     _read_until(terminal, b"Stopped")

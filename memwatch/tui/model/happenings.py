@@ -30,8 +30,6 @@ def happening(event: dict[str, Any], level_before: str) -> Happening | None:
             return Happening(t, "info", "the job was started")
         case "note":
             return Happening(t, "info", str(event.get("text", "")))
-        case "guard":
-            return Happening(t, "info", f"the guard is {'on' if event.get('is_on') else 'off'}")
         case "verdict" if event.get("level") != level_before:
             return _change(t, str(event.get("level")), level_before, str(event.get("reason", "")))
         case "action" if event.get("action") in _BY_GUARD:

@@ -40,6 +40,11 @@ class Story:
         output = self._text.lines(_SHOWN_OUTPUT_LINES)
         return replace(self._now, now_t=now_t, points=points, happenings=tuple(self._happenings), output=output)
 
+    def know_peak(self, job_bytes: int | None) -> None:
+        """The most the job has taken, where not every sample was told."""
+        if job_bytes is not None:
+            self._now = replace(self._now, peak_job_bytes=max(self._now.peak_job_bytes or 0, job_bytes))
+
     def take(self, event: Event) -> None:
         """An event that makes no sense is passed over: a view must not fail for what it shows."""
         t = event.get("t")
@@ -63,10 +68,9 @@ class Story:
                 self._progress(event)
             case "output":
                 self._output(event)
-            case "hello":
-                self._now = replace(self._now, can_shard="shard" in event.get("can", ()))
             case "guard":
-                self._now = replace(self._now, is_guard_on=bool(event.get("is_on")))
+                can_shard = "shard" in event.get("can", ()) or self._now.can_shard
+                self._now = replace(self._now, is_guard_on=bool(event.get("is_on")), can_shard=can_shard)
             case "exit":
                 code, words = event.get("code"), ended(event)
                 self._now = replace(self._now, state=State.ENDED, exit_code=code, ended=words, pause=None)
@@ -108,7 +112,7 @@ class Story:
             forecast=outlook,
             io_some_fraction=io_some,
             io_full_fraction=io_full,
-            peak_job_bytes=max(self._now.peak_job_bytes or 0, sample.job_bytes) if sample.job else None,
+            peak_job_bytes=self._peak(sample),
             processes=self._process_rows(sample, earlier),
             others=self._others(sample),
         )
@@ -122,6 +126,10 @@ class Story:
         if latest.others is None:
             return self._now.processes
         return process_rows(latest.others, () if earlier is None else earlier.others or (), span_s)
+
+    def _peak(self, sample: Sample) -> int | None:
+        before = self._now.peak_job_bytes
+        return max(before or 0, sample.job_bytes) if sample.job else before
 
     def _others(self, sample: Sample) -> tuple[Process, ...] | None:
         """Nobody looks every time; what was seen last stands."""

@@ -2,25 +2,26 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from memwatch.channel import Channel
+from memwatch.record.index import JournalIndex
 from memwatch.tui.model.picture import Kind, Picture
 from memwatch.tui.model.story import Story
 from memwatch.tui.sources import Event
+from memwatch.tui.sources.past import take_past
 
 
 class LiveSource:
-    """`heed` hears every event first. `past` is what happened before we joined, from the journal."""
+    """`heed` hears every event first. Where we have joined, the past is in the journal."""
 
     kind = Kind.RUN
 
-    def __init__(self, channel: Channel, heed: Callable[[Event], None], past: Iterable[Event] = ()) -> None:
+    def __init__(self, channel: Channel, heed: Callable[[Event], None], journal: str | None = None) -> None:
         self._channel = channel
         self._heed = heed
+        self._journal = journal
         self._story = Story(Kind.RUN)
-        for event in past:
-            self._story.take(event)
 
     def start(self, changed: Callable[[list[Event]], None], ended: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -29,6 +30,8 @@ class LiveSource:
             events = self._channel.receive()
             for event in events:
                 self._heed(event)
+                if event.get("event") == "joined" and self._journal is not None:
+                    self._catch_up(self._journal, int(event["journal_bytes"]))
                 self._story.take(event)
             if events:
                 changed(events)
@@ -37,6 +40,11 @@ class LiveSource:
                 ended()
 
         self._loop.add_reader(self._channel.fileno(), readable)
+
+    def _catch_up(self, journal: str, journal_bytes: int) -> None:
+        index = JournalIndex(journal, journal_bytes)
+        take_past(self._story, index, 0, len(index))
+        index.close()
 
     def stop(self) -> None:
         self._loop.remove_reader(self._channel.fileno())

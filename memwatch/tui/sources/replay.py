@@ -3,19 +3,17 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
-from memwatch.record.index import FREQUENT, JournalIndex
+from memwatch.record.index import JournalIndex
 from memwatch.tui.model.happenings import happening
 from memwatch.tui.model.picture import Happening, Kind, Picture
 from memwatch.tui.model.story import Story
 from memwatch.tui.sources import Event
+from memwatch.tui.sources.past import LOOK_BACK_S, take_past
 
 SPEEDS = (0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
 WHOLE_RUN_IN_S = 60.0  # at the speed that is chosen by itself
 FRAME_S = 0.2
-# What charts show, and then some for rates and forecasts.
-LOOK_BACK_S = 660.0
 
 
 class ReplaySource:
@@ -45,8 +43,7 @@ class ReplaySource:
         self._index.close()
 
     def picture(self) -> Picture:
-        picture = self._story.picture(self.now_t)
-        return replace(picture, peak_job_bytes=self._index.peak_job_bytes(self._taken))
+        return self._story.picture(self.now_t)
 
     def send(self, message: Event) -> bool:
         return False
@@ -97,16 +94,8 @@ class ReplaySource:
         return self._index.times[self._taken - 1] if self._taken else self.start_t
 
     def _advance(self) -> None:
-        """Take what has happened until now; of what there is a lot of, only what still matters."""
         count = self._index.count_until(self.now_t)
-        for number in range(self._taken, count):
-            is_frequent = self._index.kinds[number] in FREQUENT
-            if is_frequent and self.now_t - self._index.times[number] > LOOK_BACK_S:
-                continue
-            event = self._index.event(number)
-            if event is not None:
-                # A journal has ends of the job's output, not all of it.
-                self._story.take({**event, "tail": True} if event["event"] == "output" else event)
+        take_past(self._story, self._index, self._taken, count)
         self._taken = count
 
 

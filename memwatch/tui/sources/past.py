@@ -1,0 +1,20 @@
+"""What happened before, from a journal: all that matters still, and not more, because journals can be long."""
+
+from memwatch.record.index import FREQUENT, JournalIndex
+from memwatch.tui.model.story import Story
+
+# What charts show by themselves, and then some for rates and forecasts.
+LOOK_BACK_S = 660.0
+
+
+def take_past(story: Story, index: JournalIndex, start: int, end: int) -> None:
+    """Let a story take the events from `start` to `end`; of what there is a lot of, only the latest."""
+    now_t = index.times[end - 1] if end else 0.0
+    for number in range(start, end):
+        if index.kinds[number] in FREQUENT and now_t - index.times[number] > LOOK_BACK_S:
+            continue
+        event = index.event(number)
+        if event is not None:
+            # A journal has ends of the job's output, not all of it.
+            story.take({**event, "tail": True} if event["event"] == "output" else event)
+    story.know_peak(index.peak_job_bytes(end))
