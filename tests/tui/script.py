@@ -34,8 +34,8 @@ def job_gib(second: float, rate_gib_s: float) -> float:
     return 1.5 + rate_gib_s * second + wave(second, 23, 0.08)
 
 
-def sample(second: float, gib: float, stalled: float = 0.0, paused: bool = False) -> Sample:
-    """`stalled` is the share of the time that programs wait for memory."""
+def sample(second: float, gib: float, stalled_s: float = 0.0, paused: bool = False) -> Sample:
+    """`stalled_s` is how long programs have waited for memory since the start."""
     used = 17.0 + wave(second, 97, 0.35) + gib
     swapped = max(used - 58.0, 0.0) * 1.3
     workers = 8
@@ -47,7 +47,7 @@ def sample(second: float, gib: float, stalled: float = 0.0, paused: bool = False
         share = each * (1 + wave(number, 8, 0.03))
         busy = 0.97 - 0.013 * number
         spilled = swapped / 3 / workers
-        waits = "D" if stalled > 0.1 and number == 2 else state
+        waits = "D" if stalled_s and number == 2 and not paused else state
         job.append(process(41031 + number, 41022, waits, share, busy * work_s, f"worker {number + 1}/8", spilled))
     others = (
         process(2210, 1, "S", 6.1, 900, "/usr/lib/firefox/firefox"),
@@ -63,8 +63,8 @@ def sample(second: float, gib: float, stalled: float = 0.0, paused: bool = False
             64 * GIB, int((64 - min(used - swapped, 63.4)) * GIB), 16 * GIB, int((16 - swapped) * GIB), 8 * GIB
         ),
         pressure=Pressure(
-            int(stalled * second * 1e6),
-            int(stalled * second * 0.3e6),
+            int(stalled_s * 1e6),
+            int(stalled_s * 0.3e6),
             int(0.021 * second * 1e6),
             int(0.008 * second * 1e6),
         ),
@@ -124,10 +124,10 @@ def bar(second: int) -> str:
     return f"\r\x1b[36mreading\x1b[0m  {done:4.1f} %|{blocks:<34}| {2.1 + second * 0.0094:.1f}G/44.7G [9.61MB/s]"
 
 
-def seconds(until: int, gib: Callable[[int], float], stalled: Callable[[int], float] = lambda s: 0.0) -> list[Event]:
+def seconds(until: int, gib: Callable[[int], float], stalled_s: Callable[[int], float] = lambda s: 0.0) -> list[Event]:
     events: list[Event] = []
     for second in range(until + 1):
-        events.append(sample_event(sample(second, gib(second), stalled(second))))
+        events.append(sample_event(sample(second, gib(second), stalled_s(second))))
         if second % 2 == 0:
             events.append(progress(second))
         if second % 60 == 0:
@@ -148,8 +148,12 @@ def _grows(second: int) -> float:
     return job_gib(second, 0.02) + max(second - 180, 0) * 0.28
 
 
+def _stalled_s(second: int) -> float:
+    return sum(0.02 + 0.006 * (moment - 235) for moment in range(235, second))
+
+
 def warning() -> list[Event]:
-    events = [start(), verdict(0, "calm", CALM), *seconds(272, _grows, lambda s: 0.13 if s > 255 else 0.0)]
+    events = [start(), verdict(0, "calm", CALM), *seconds(272, _grows, _stalled_s)]
     return [*events, verdict(262, "watch", WARN), verdict(268, "warn", WARN, 38.0)]
 
 
@@ -157,14 +161,17 @@ def paused() -> list[Event]:
     reason = "only 2.1 GiB of RAM is left, of 4.0 GiB kept for other programs"
     more = {"deadline_in_s": 60.0, "next": "stop"}
     events = [*warning(), verdict(270, "act", reason, 2.0), action(270.5, "pause", "guard", reason, **more)]
-    return [*events, *(sample_event(sample(second, _grows(272), 0.02, paused=True)) for second in range(273, 290))]
+    return [
+        *events,
+        *(sample_event(sample(second, _grows(272), _stalled_s(272), paused=True)) for second in range(273, 290)),
+    ]
 
 
 def sharded() -> list[Event]:
     events = [*warning(), action(272.4, "shard", "user")]
     for second in range(273, 330):
         gib = max(_grows(272) - (second - 272) * 1.4, 0.9)
-        events += [sample_event(sample(second, gib)), progress(second)]
+        events += [sample_event(sample(second, gib, _stalled_s(272))), progress(second)]
         if second % 15 == 0:
             done = f"\r\x1b[Kshard {second // 15 - 19:04d} done: 500 M tokens, 953.7 MiB\n"
             events.append(output(second, done))

@@ -4,7 +4,7 @@ It is always there, so that nothing jumps when the danger comes.
 """
 
 from memwatch.errors import printable
-from memwatch.tui.draw.lines import Line, Span, fitting, line, padded, spread
+from memwatch.tui.draw.lines import Line, Span, cut, line, padded, spread
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import roughly
 from memwatch.tui.model.picture import Judged, Kind, Picture, State
@@ -20,7 +20,7 @@ def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
         return [line(Span("   looking at memory", "dim"))]
     if judged.is_grave and picture.state != State.ENDED:
         role = f"on-{judged.level}"
-        words = f"{look.glyphs.warning} {judged.level.upper()}  {printable(judged.reason)}"
+        words = f"{look.glyphs.warning} {judged.level.upper()}  {_reason(judged)}"
         return [_banner(words, picture, look, role, width)]
     return [_quiet(judged, look, width)]
 
@@ -29,13 +29,18 @@ def _quiet(judged: Judged, look: Look, width: int) -> Line:
     is_calm = judged.level == "calm"
     symbol = look.glyphs.done if is_calm else look.glyphs.warning
     role = "ok" if is_calm else "watch"
-    left = line(" ", Span(f"{symbol} {judged.level}", role), "  ", Span(printable(judged.reason), "dim"))
-    return spread(left, (), width)
+    left = line(" ", Span(f"{symbol} {judged.level}", role), "  ", Span(_reason(judged), "dim"))
+    return cut(left, width)
+
+
+def _reason(judged: Judged) -> str:
+    """Without the level, where the words begin with it: it stands before them."""
+    return printable(judged.reason).removeprefix(f"{judged.level} ")
 
 
 def _banner(words: str, picture: Picture, look: Look, role: str, width: int) -> Line:
-    keys = helping_keys(picture, role)
-    return padded(spread(line(Span(f" {words}", on=role)), line(keys, Span(" ", on=role)), width), width, on=role)
+    keys = helping_keys(picture, role, is_short=width < 100)
+    return padded(spread(line(Span(f" {words}", on=role)), keys, width, on=role), width, on=role)
 
 
 def _paused(picture: Picture, look: Look) -> str:
@@ -50,18 +55,18 @@ def _paused(picture: Picture, look: Look) -> str:
     return words
 
 
-def helping_keys(picture: Picture, on: str) -> Line:
+def helping_keys(picture: Picture, on: str, is_short: bool) -> Line:
     """What can be done about it, clickable."""
     if picture.kind != Kind.RUN:
         return ()
-    keys = []
+    keys = [("p", "resume" if picture.state == State.PAUSED else "pause", "app.pause"), ("x", "stop", "app.stop")]
     if picture.can_shard and not picture.is_sharded:
-        keys.append(_key("s", "shard", "app.shard", on))
-    is_paused = picture.state == State.PAUSED
-    keys.append(_key("p", "resume" if is_paused else "pause", "app.pause", on))
-    keys.append(_key("x", "stop", "app.stop", on))
-    return fitting(keys, 60, " ")
+        keys.insert(0, ("s", "shard", "app.shard"))
+    return line(*(_key(*key, on, is_short) for key in keys))
 
 
-def _key(key: str, word: str, action: str, on: str) -> Line:
-    return (Span(f"[{key}]", "strong", on=on, action=action), Span(f" {word} ", on=on, action=action))
+def _key(key: str, word: str, action: str, on: str, is_short: bool) -> Line:
+    """`[p] pause`, or `[p]ause` where every column counts."""
+    rest = word.removeprefix(key) if is_short and word.startswith(key) else f" {word}"
+    space = " " if is_short else "  "
+    return (Span(f"[{key}]", "strong", on=on, action=action), Span(rest + space, on=on, action=action))

@@ -6,24 +6,24 @@ from memwatch.tui.draw.look import Frame
 
 
 def inner_size(frame: Frame, width: int, height: int) -> tuple[int, int]:
-    """What is left inside; a box has a space at each side."""
+    """What is left inside: there is always a space at each side."""
     match frame:
         case Frame.BOX:
             return max(width - 4, 1), max(height - 2, 0)
         case Frame.RULE:
             return max(width - 2, 1), max(height - 1, 0)
         case Frame.NONE:
-            return max(width, 1), height
+            return max(width - 2, 1), height
 
 
 def framed(
     rows: list[Line], frame: Frame, title: Line, right: Line, size: tuple[int, int], glyphs: Glyphs, is_focused: bool
 ) -> list[Line]:
     width, height = size
-    if frame == Frame.NONE:
-        return [padded(row, width) for row in _filled(rows, height)]
     inner_width, inner_height = inner_size(frame, width, height)
     inside = [padded(row, inner_width) for row in _filled(rows, inner_height)]
+    if frame == Frame.NONE:
+        return [line(" ", row, " ") for row in inside]
     role = "focus" if is_focused else "frame"
     if frame == Frame.RULE:
         top = _edge(title, right, width, glyphs.across, glyphs.across, glyphs, role)

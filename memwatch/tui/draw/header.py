@@ -1,7 +1,7 @@
 """The first line: what runs, how it is, for how long, and whether it is guarded and recorded."""
 
 from memwatch.errors import printable
-from memwatch.tui.draw.lines import Line, Span, joined, line, spread
+from memwatch.tui.draw.lines import Line, Span, fitting, line, spread
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import clock, stopwatch
 from memwatch.tui.model.picture import Kind, Picture, State
@@ -11,12 +11,11 @@ def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     name = "memwatch" if picture.kind == Kind.RUN else f"memwatch {picture.kind}"
     left = line(Span(f" {name} ", "title"), " ", Span(printable(picture.title), "strong"))
     parts = [state(picture, look), line(Span(stopwatch(picture.elapsed_s)))] if picture.kind != Kind.WATCH else []
-    if picture.kind == Kind.RUN and width >= 60:
-        parts.append(_guard(picture, look))
-        parts.append(_record(picture, look))
-    if width >= 76 or picture.kind == Kind.WATCH:
-        parts.append(line(Span(clock(picture.now_t), "dim")))
-    return [spread(left, line(joined(parts), " "), width)]
+    if picture.kind == Kind.RUN:
+        parts += [_guard(picture), _record(picture, look)]
+    parts.append(line(Span(clock(picture.now_t), "dim")))
+    # Of what is at the right, as much as leaves a third to what is at the left.
+    return [spread(left, line(fitting(parts, 2 * width // 3, "  "), " "), width)]
 
 
 def state(picture: Picture, look: Look) -> Line:
@@ -36,7 +35,7 @@ def state(picture: Picture, look: Look) -> Line:
     return line(Span(f"{symbol} {word}", role), shards)
 
 
-def _guard(picture: Picture, look: Look) -> Line:
+def _guard(picture: Picture) -> Line:
     if picture.is_guard_on:
         return line(Span("guard ", "dim"), Span("on", "ok"))
     return line(Span("guard ", "dim"), Span("OFF", "act"))

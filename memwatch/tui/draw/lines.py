@@ -75,13 +75,13 @@ def padded(line: Line, width: int, on: str = "") -> Line:
     return (*line, Span(" " * missing, on=on)) if missing else line
 
 
-def spread(left: Line, right: Line, width: int, gap: int = 2) -> Line:
-    """One at each end; if there is no room for both, the left is cut, and before it is nothing the right left out."""
+def spread(left: Line, right: Line, width: int, gap: int = 2, on: str = "") -> Line:
+    """One at each end. If there is no room for both, the left is cut; the right is whole, or cut alone."""
     room = width - width_of(right)
-    if room < min(width_of(left), max(width // 3, 8)) + gap:
-        return cut(left, width)
+    if room < gap:
+        return cut(right, width)
     left = cut(left, room - gap)
-    return line(left, " " * (room - width_of(left)), right)
+    return line(left, Span(" " * (room - width_of(left)), on=on), right)
 
 
 def joined(parts: Iterable[Line], gap: str = "  ") -> Line:

@@ -2,13 +2,15 @@
 
 from memwatch.core.sample import Process
 from memwatch.errors import printable
+from memwatch.tui.draw import others
 from memwatch.tui.draw.lines import Line, Span, cut, line
-from memwatch.tui.draw.look import Look
+from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.draw.words import UNKNOWN, gib, size
 from memwatch.tui.model.picture import Kind, Picture
 from memwatch.tui.model.processes import Arranged, Order, arranged
 
 _STATES = {"D": "waiting on disk", "T": "stopped", "t": "stopped", "Z": "ended"}
+_TOKENIZER = "-m memwatch.tokenize"
 WIDE = 76  # from here on there is room for reads and writes
 
 
@@ -42,10 +44,13 @@ def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -
     left = found[top + room :]
     if left and len(shown) > 1:
         left = [shown.pop(), *left]
-    drawn += [cut(_row(one, look, width), width) for one in shown]
+    parents = {one.row.process.pid: one.row.process for one in found}
+    drawn += [cut(_row(one, parents, look, width), width) for one in shown]
     if left:
         taken = sum(one.row.process.rss_bytes + one.row.process.swap_bytes for one in left)
         drawn.append(line(Span(f"{look.glyphs.ellipsis} {len(left)} more, {size(taken)}".rjust(22), "dim")))
+    elif look.frame != Frame.BOX and len(drawn) < height and picture.kind != Kind.WATCH:
+        drawn.append(others.one_line(picture, width))  # Where they have no panel of their own.
     return drawn[:height]
 
 
@@ -60,7 +65,7 @@ def _head(look: Look, width: int) -> Line:
     return (*spans, head("  COMMAND", None))
 
 
-def _row(one: Arranged, look: Look, width: int) -> Line:
+def _row(one: Arranged, parents: dict[int, Process], look: Look, width: int) -> Line:
     row, process = one.row, one.row.process
     cpu = UNKNOWN if row.cpu_fraction is None else f"{100 * row.cpu_fraction:.0f}"
     spans = [
@@ -73,15 +78,20 @@ def _row(one: Arranged, look: Look, width: int) -> Line:
     if width >= WIDE:
         spans += [Span(f"{_rate(row.read_bytes_s):>9}", "dim"), Span(f"{_rate(row.written_bytes_s):>9}", "dim")]
     note = _STATES.get(process.state)
-    spans += [Span("  "), Span(_branches(one, look), "frame"), Span(printable(_command(process)))]
+    spans += [Span("  "), Span(_branches(one, look), "frame"), Span(printable(_command(process, parents)))]
     if note is not None:
         spans.append(Span(f"  ({note})", _state_role(process)))
     return tuple(spans)
 
 
-def _command(process: Process) -> str:
-    """Where a program lies matters less than what it was told."""
+def _command(process: Process, parents: dict[int, Process]) -> str:
+    """Where a program lies matters less than what it was told; and of a copy of its parent, that it is one."""
+    parent = parents.get(process.parent_pid)
+    if parent is not None and parent.command == process.command:
+        return "worker"
     program, space, rest = process.command.partition(" ")
+    if rest.startswith(_TOKENIZER):
+        return f"tokenize{rest.removeprefix(_TOKENIZER)}"
     return (program.rpartition("/")[2] or program) + space + rest
 
 

@@ -34,8 +34,8 @@ def _bar_line(picture: Picture, progress: Progress, look: Look, width: int) -> L
     return line(bar(fraction, max(width - max(width_of(right), 34), 4), look.glyphs, role), right)
 
 
-def when(picture: Picture, look: Look) -> Line:
-    """The time left, its range, and the time of day it ends at."""
+def when(picture: Picture, look: Look, with_range: bool = True) -> Line:
+    """The time left, and its range."""
     progress = picture.progress
     if progress is None or progress.fraction is None:
         return ()
@@ -47,7 +47,7 @@ def when(picture: Picture, look: Look) -> Line:
     if eta is None or eta.seconds is None:
         return (Span("ETA n/a", "dim"),)
     words = [Span("ETA ", "dim"), Span(roughly(eta.seconds), "strong")]
-    if eta.soonest_s is not None and eta.latest_s is not None and eta.latest_s >= 10:
+    if with_range and eta.soonest_s is not None and eta.latest_s is not None and eta.latest_s >= 10:
         words.append(Span(f" ({between(eta.soonest_s, eta.latest_s, look.glyphs.range)})", "dim"))
     return tuple(words)
 

@@ -4,7 +4,7 @@ from memwatch.errors import printable
 from memwatch.tui.draw import header, progress
 from memwatch.tui.draw.lines import Line, Span, cut, fitting, line, wrapped
 from memwatch.tui.draw.look import Look
-from memwatch.tui.draw.words import percent, roughly, size, stopwatch
+from memwatch.tui.draw.words import percent, size, stopwatch
 from memwatch.tui.model.picture import Happening, Picture
 
 
@@ -24,7 +24,10 @@ def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
 def _status(picture: Picture, look: Look, width: int) -> Line:
     parts = [header.state(picture, look)]
     if picture.progress is not None and picture.progress.fraction is not None:
-        parts += [line(Span(percent(picture.progress.fraction, 1), "strong")), progress.when(picture, look)]
+        parts += [
+            line(Span(percent(picture.progress.fraction, 1), "strong")),
+            progress.when(picture, look, with_range=False),
+        ]
     else:
         parts.append(line(stopwatch(picture.elapsed_s)))
     return fitting(parts, width, "  ")
@@ -44,6 +47,5 @@ def _memory(picture: Picture, width: int) -> Line:
 def _last_warning(picture: Picture) -> Happening | None:
     judged = picture.judged
     if judged is not None and judged.is_grave:
-        left = "" if judged.seconds_left is None else f" ({roughly(judged.seconds_left)} left)"
-        return Happening(judged.t, judged.level, judged.reason + left)
+        return Happening(judged.t, judged.level, judged.reason)
     return next((one for one in reversed(picture.happenings) if one.level != "info"), None)

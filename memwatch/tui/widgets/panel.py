@@ -15,8 +15,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from memwatch.tui.draw.frame import framed, inner_size
-from memwatch.tui.draw.lines import BLANK, ROLES, Line, Span
-from memwatch.tui.draw.look import Frame, Look
+from memwatch.tui.draw.lines import BLANK, ROLES, Line, Span, padded
+from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Picture
 from memwatch.tui.model.terminal_text import Ink
 
@@ -119,16 +119,18 @@ class Panel(Widget):
 
     def _drawn(self, width: int, height: int) -> list[Line]:
         drawing, picture, look = self._drawing, self._picture, self._look
-        frame = look.frame if drawing.title is not None else Frame.NONE
-        inner = inner_size(frame, width, height)
+        is_bare = drawing.title is None
+        inner = (width, height) if is_bare else inner_size(look.frame, width, height)
         if drawing.scrolled is not None:
             lines = drawing.scrolled(picture, look, *inner, self._top)
         else:
             assert drawing.lines is not None
             lines = drawing.lines(picture, look, *inner)
-        title = BLANK if drawing.title is None else drawing.title(picture, look)
+        if drawing.title is None:
+            return [padded(row, width) for row in [*lines[:height], *[BLANK] * (height - len(lines))]]
+        title = drawing.title(picture, look)
         right = BLANK if drawing.subtitle is None else drawing.subtitle(picture, look)
-        return framed(lines, frame, title, right, (width, height), look.glyphs, self.has_focus)
+        return framed(lines, look.frame, title, right, (width, height), look.glyphs, self.has_focus)
 
     def _action_at(self, x: int, y: int) -> str:
         for span in self._shown[y] if y < len(self._shown) else BLANK:
