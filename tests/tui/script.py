@@ -6,6 +6,7 @@ second, so every picture of it is the same.
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from memwatch.core.sample import Gpu, Memory, Paging, Pressure, Process, Sample
@@ -47,7 +48,7 @@ def sample(second: float, gib: float, stalled_s: float = 0.0, paused: bool = Fal
         share = each * (1 + wave(number, 8, 0.03))
         busy = 0.97 - 0.013 * number
         spilled = swapped / 3 / workers
-        waits = "D" if stalled_s and number == 2 and not paused else state
+        waits = "D" if 240 < second <= 272 and stalled_s and number == 2 else state
         job.append(process(41031 + number, 41022, waits, share, busy * work_s, f"worker {number + 1}/8", spilled))
     others = (
         process(2210, 1, "S", 6.1, 900, "/usr/lib/firefox/firefox"),
@@ -144,6 +145,11 @@ def calm() -> list[Event]:
     return [start(), verdict(0, "calm", CALM), *seconds(272, lambda s: job_gib(s, 0.004))]
 
 
+def brief() -> list[Event]:
+    """Enough for most keys."""
+    return [start(), verdict(0, "calm", CALM), *seconds(20, lambda s: job_gib(s, 0.004))]
+
+
 def _grows(second: int) -> float:
     return job_gib(second, 0.02) + max(second - 180, 0) * 0.28
 
@@ -176,6 +182,19 @@ def sharded() -> list[Event]:
             done = f"\r\x1b[Kshard {second // 15 - 19:04d} done: 500 M tokens, 953.7 MiB\n"
             events.append(output(second, done))
     return [*events, verdict(300, "calm", "41.0 GiB can be used before the reserve is touched")]
+
+
+def watched() -> list[Event]:
+    """A machine without a job, on which a browser slowly grows."""
+    events = []
+    for second in range(180):
+        told = replace(sample(second, 2.0 + 0.03 * second), job=(), disk_free_bytes=None)
+        others = tuple(
+            replace(process, cpu_s=process.cpu_s + second * 0.9 / (number + 1))
+            for number, process in enumerate(sample(0, 2.0).others or ())
+        )
+        events.append(sample_event(replace(told, others=others)))
+    return [*events, verdict(180, "calm", "31.9 GiB can be used before the reserve is touched")]
 
 
 def ended(second: float, code: int = 0) -> Event:

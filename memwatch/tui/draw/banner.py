@@ -39,7 +39,8 @@ def _reason(judged: Judged) -> str:
 
 
 def _banner(words: str, picture: Picture, look: Look, role: str, width: int) -> Line:
-    keys = helping_keys(picture, role, is_short=width < 100)
+    # On a small terminal the reason comes first; the keys are also in the last line.
+    keys = helping_keys(picture, role, is_short=width < 100) if width >= 70 else (Span(" ", on=role),)
     return padded(spread(line(Span(f" {words}", on=role)), keys, width, on=role), width, on=role)
 
 
@@ -58,7 +59,7 @@ def _paused(picture: Picture, look: Look) -> str:
 def helping_keys(picture: Picture, on: str, is_short: bool) -> Line:
     """What can be done about it, clickable."""
     if picture.kind != Kind.RUN:
-        return ()
+        return (Span(" ", on=on),)
     keys = [("p", "resume" if picture.state == State.PAUSED else "pause", "app.pause"), ("x", "stop", "app.stop")]
     if picture.can_shard and not picture.is_sharded:
         keys.insert(0, ("s", "shard", "app.shard"))

@@ -13,6 +13,7 @@ class Glyphs:
     others: str = "█"
     free: str = " "
     has_colours: bool = True
+    is_ascii: bool = False
     dot: str = "•"
     level: str = "┄"
     corners: str = "╭╮╰╯"
@@ -49,6 +50,7 @@ ASCII = Glyphs(
     others=":",
     free=".",
     has_colours=False,
+    is_ascii=True,
     dot="*",
     level="-",
     corners="++++",

@@ -120,6 +120,24 @@ def wrapped(text: str, width: int, most: int) -> list[str]:
     return [text_of(cut(line(shown), width)) for shown in lines[:most]]
 
 
+_ASCII = str.maketrans(
+    {"…": "~", "–": "-", "→": ">", "°": " ", "█": "#", "▌": "#", "·": ".", "•": "*", "×": "x", "─": "-", "│": "|"}
+)
+
+
+def in_ascii(line: Line) -> Line:
+    """For terminals that show nothing else; what the job itself writes is no exception."""
+    if all(span.text.isascii() for span in line):
+        return line
+    return tuple(replace(span, text=_as_ascii(span.text)) for span in line)
+
+
+def _as_ascii(text: str) -> str:
+    """A character of two cells becomes two."""
+    replaced = text.translate(_ASCII)
+    return "".join(c if c.isascii() else "?" * cell_len(c) for c in replaced)
+
+
 def label(name: str, value: str, role: str = "") -> Line:
     """`peak 24.1 GiB`, the name quieter than the value."""
     return (Span(f"{name} ", "dim"), Span(value, role))

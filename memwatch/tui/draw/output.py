@@ -22,7 +22,8 @@ def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -
         return [line(Span("nothing so far", "dim"))]
     rows: list[Line] = []
     for text in reversed(picture.output):
-        rows[:0] = in_rows(text, width)
+        # In a row or two, the start of a line tells more than its end.
+        rows[:0] = in_rows(text, width)[: 1 if height <= 2 else None]
         if len(rows) >= height + top:
             break
     end = max(len(rows) - top, min(height, len(rows)))

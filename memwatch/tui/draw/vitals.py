@@ -10,6 +10,7 @@ from memwatch.tui.model.series import Value, columns
 
 LABEL = 6
 SPARK = 16
+WITH_PEAK = 70
 
 
 def title(picture: Picture, look: Look) -> Line:
@@ -41,8 +42,9 @@ def _ram(picture: Picture, look: Look, width: int) -> Line:
     job = picture.job_bytes
     left = line(Span("RAM".ljust(LABEL), "dim"))
     if job is not None:
-        left = line(left, Span("job ", "dim"), Span(size(job).ljust(9), "job"), Span(" peak ", "dim"))
-        left = line(left, size(picture.peak_job_bytes).ljust(9), " ")
+        left = line(left, Span("job ", "dim"), Span(size(job).ljust(9), "job"), " ")
+        if width >= WITH_PEAK:
+            left = line(left, Span("peak ", "dim"), size(picture.peak_job_bytes).ljust(9), " ")
     left = line(left, Span("free ", "dim"), size(room.available_bytes).ljust(9), " ")
     right = line(" ", Span(percent(room.used_fraction).rjust(5), "strong"))
     return line(left, memory.room_bar(picture, room, look, max(width - width_of(left) - width_of(right), 4)), right)

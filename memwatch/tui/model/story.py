@@ -106,6 +106,7 @@ class Story:
         io_some, io_full = _io_stalls(sample, earlier)
         self._now = replace(
             self._now,
+            started_t=sample.t if self._now.started_t is None else self._now.started_t,
             policy=policy,
             sample=sample if sample.gpus is not None else replace(sample, gpus=self._known_gpus()),
             room=room,

@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from memwatch.tui.draw.frame import framed, inner_size
-from memwatch.tui.draw.lines import BLANK, ROLES, Line, Span, padded
+from memwatch.tui.draw.lines import BLANK, ROLES, Line, Span, in_ascii, padded
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Picture
 from memwatch.tui.model.terminal_text import Ink
@@ -109,6 +109,8 @@ class Panel(Widget):
         if not width or not height:
             return
         lines = self._drawn(width, height)
+        if self._look.glyphs.is_ascii:
+            lines = [in_ascii(line) for line in lines]
         before, self._shown = self._shown, lines
         if len(before) != len(lines):
             self.refresh()
