@@ -22,9 +22,8 @@ def stacked(shares: Sequence[tuple[float, str]], width: int, glyphs: Glyphs) -> 
         end = round(total * width * EIGHTHS)
         full, rest = divmod(end, EIGHTHS)
         cells = full - filled
-        glyph = glyphs.lengths[-1] if number == 0 else glyphs.others
         if cells > 0:
-            spans.append(Span(glyph * cells, role))
+            spans.append(_full(cells, number, role, glyphs))
             filled = full
         if rest and cells >= 0 and filled < width and (partial := _partial(rest, number, glyphs)):
             behind = shares[number + 1][1] if number + 1 < len(shares) else "free"
@@ -33,6 +32,13 @@ def stacked(shares: Sequence[tuple[float, str]], width: int, glyphs: Glyphs) -> 
     if filled < width:
         spans.append(Span(glyphs.free * (width - filled), "faint", on="free" if glyphs.has_colours else ""))
     return line(*spans)
+
+
+def _full(cells: int, number: int, role: str, glyphs: Glyphs) -> Span:
+    """As the ground, where there are colours: fonts leave gaps between blocks."""
+    if glyphs.has_colours:
+        return Span(" " * cells, on=role)
+    return Span((glyphs.lengths[-1] if number == 0 else glyphs.others) * cells, role)
 
 
 def _partial(eighths: int, number: int, glyphs: Glyphs) -> str:

@@ -99,6 +99,9 @@ def _cell(column: _Column, base: int, glyphs: Glyphs) -> Span:
         if solid >= EIGHTHS // 2 or solid == top:
             return Span(glyphs.heights[solid])
         return Span(glyphs.others if top >= EIGHTHS // 2 else glyphs.heights[1])
+    # A full cell is drawn as its ground: fonts leave gaps between blocks, grounds do not.
+    if EIGHTHS in (solid, top) and solid in (0, EIGHTHS):
+        return Span(" ", on="job" if solid else column.role)
     if solid == 0:
         return Span(glyphs.heights[top], column.role)
     # Two edges in one cell: the job's is drawn, the other one rounded.
@@ -132,7 +135,7 @@ def _draw_level(cells: list[Span], levels: list[Level], glyphs: Glyphs) -> None:
     """A broken line where nothing else is drawn, and its name at the right end."""
     role = levels[0].role
     for index, cell in enumerate(cells):
-        if cell.text == " ":
+        if cell == Span(" "):
             cells[index] = Span(glyphs.level, role)
     names = [*" ".join(level.name for level in levels)]
     start = len(cells) - len(names)
