@@ -61,12 +61,21 @@ def _guard(view: socket.socket, watcher: Watcher) -> int:
     theirs.close()
     if order.terminal is not None:
         os.close(order.terminal[1])
+        _let_go_of_terminal()
     # The rest is loaded while the job starts, which has not taken much memory yet.
     from memwatch.guard.loop import Guard
     from memwatch.guard.scope import JobScope
 
     scope = scope or JobScope(place)
     return Guard(order, watcher, Channel(view), job_pid, Channel(ours), scope).run()
+
+
+def _let_go_of_terminal() -> None:
+    """The front's is not ours: it may be closed while the job, which has its own, goes on."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.close(null)
 
 
 def _start(order: Order, channel_fd: int) -> Start:

@@ -69,13 +69,15 @@ class MemwatchApp(QuietApp[Left]):
     ]
 
     def __init__(self, source: Source, look: Look, theme: str = DARK.name, journal: str | None = None) -> None:
-        super().__init__()
+        # With the terminal's own colours, Textual takes NO_COLOR at its word; with others it makes them grey.
+        super().__init__(ansi_color=None if look.has_colours else True)
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = theme if theme in self.available_themes else DARK.name
         self._source = source
         self._journal = journal
         self.look = look
+        self.set_class(look.glyphs.is_ascii, "-ascii")
         self._drawn_s = 0.0
         self._is_draw_due = False
         self._was_grave = False

@@ -3,9 +3,8 @@
 from memwatch.cli.ui import ScreenOptions
 from memwatch.probe.machine import Machine
 from memwatch.record.index import JournalIndex
-from memwatch.tui.draw.look import Look
 from memwatch.tui.replay_app import ReplayApp
-from memwatch.tui.run_screen import glyphs_for, make_app, run_app
+from memwatch.tui.run_screen import look_for, make_app, run_app
 from memwatch.tui.sources.replay import ReplaySource
 from memwatch.tui.sources.watch import WatchSource
 from memwatch.tui.themes import theme_for
@@ -20,5 +19,4 @@ def show_machine(interval_s: float | None, options: ScreenOptions) -> None:
 
 
 def show_replay(index: JournalIndex, journal: str, options: ScreenOptions) -> None:
-    look = Look(glyphs_for(options))
-    run_app(ReplayApp(ReplaySource(index), look, theme_for(options.theme), journal))
+    run_app(ReplayApp(ReplaySource(index), look_for(options), theme_for(options.theme), journal))

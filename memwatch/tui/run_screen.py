@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from memwatch.channel import Channel
 from memwatch.cli.ui import ScreenOptions, speaks_unicode
-from memwatch.tui.draw.glyphs import ASCII, MONOCHROME, UNICODE, Glyphs
+from memwatch.tui.draw.glyphs import ASCII, MONOCHROME, UNICODE
+from memwatch.tui.draw.look import Look
 
 if TYPE_CHECKING:
     from memwatch.tui.app import Left, MemwatchApp
@@ -20,19 +21,19 @@ if TYPE_CHECKING:
 LAST_S = 1.0
 
 
-def glyphs_for(options: ScreenOptions) -> Glyphs:
+def look_for(options: ScreenOptions) -> Look:
+    """NO_COLOR, where it is set to anything, means what it says."""
+    has_colours = not os.environ.get("NO_COLOR")
     if options.is_ascii or not speaks_unicode(os.environ):
-        return ASCII
-    return MONOCHROME if os.environ.get("NO_COLOR") else UNICODE
+        return Look(ASCII, has_colours)
+    return Look(UNICODE if has_colours else MONOCHROME, has_colours)
 
 
 def make_app(source: "Source", options: ScreenOptions, journal: str | None) -> "MemwatchApp":
     from memwatch.tui.app import MemwatchApp
-    from memwatch.tui.draw.look import Look
     from memwatch.tui.themes import theme_for
 
-    look = Look(glyphs_for(options))
-    return MemwatchApp(source, look, theme_for(options.theme), journal)
+    return MemwatchApp(source, look_for(options), theme_for(options.theme), journal)
 
 
 def run_app(app: "MemwatchApp") -> "Left | None":
@@ -84,7 +85,7 @@ class RunScreen:
             return
         from memwatch.tui.farewell import summary, tail
 
-        glyphs = glyphs_for(self._options)
-        sys.stdout.write(tail(self._last, shutil.get_terminal_size().lines, has_colours=glyphs.has_colours))
+        look = look_for(self._options)
+        sys.stdout.write(tail(self._last, shutil.get_terminal_size().lines, look.has_colours))
         sys.stdout.flush()
-        print(summary(self._last, glyphs, code), file=sys.stderr)
+        print(summary(self._last, look.glyphs, code), file=sys.stderr)

@@ -38,6 +38,8 @@ NAMES = {"dark": DARK.name, "light": LIGHT.name, "ansi": "ansi-dark"}
 
 def theme_for(wish: str, environment: Mapping[str, str] = os.environ) -> str:
     """The name of a theme; `auto` goes by what some terminals say of their background."""
+    if environment.get("NO_COLOR"):
+        return NAMES["ansi"]  # The terminal's own two, and no others.
     if wish != "auto":
         return NAMES.get(wish, wish)
     back = environment.get("COLORFGBG", "").rpartition(";")[2]

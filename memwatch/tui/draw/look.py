@@ -22,6 +22,7 @@ class Frame(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Look:
     glyphs: Glyphs = UNICODE
+    has_colours: bool = True
     frame: Frame = Frame.BOX
     order: Order = Order.MEMORY
     as_tree: bool = True

@@ -21,6 +21,10 @@ from memwatch.tui.model.picture import Picture
 from memwatch.tui.model.terminal_text import Ink
 
 PAGE = 10
+# What is left of roles without colours.
+BOLD = ("strong", "title", "key", "focus", "warn", "act", "forecast")
+DIM = ("dim", "faint", "frame")
+REVERSED = ("on-warn", "on-act")
 
 Draw = Callable[[Picture, Look, int, int], list[Line]]
 DrawScrolled = Callable[[Picture, Look, int, int, int], list[Line]]
@@ -55,6 +59,8 @@ class Panel(Widget):
         self._styles_known: dict[tuple[str, str, Ink | None], Style] = {}
 
     def show(self, picture: Picture, look: Look) -> None:
+        if look.has_colours != self._look.has_colours:
+            self._styles_known.clear()
         self._picture, self._look = picture, look
         self._redraw()
 
@@ -65,7 +71,7 @@ class Panel(Widget):
     def render_line(self, y: int) -> Strip:
         spans = self._shown[y] if y < len(self._shown) else BLANK
         strip = Strip([Segment(span.text, self._style(span)) for span in spans])
-        return strip.adjust_cell_length(self.size.width, self.rich_style)
+        return strip.adjust_cell_length(self.size.width, self._style(Span("")))
 
     def notify_style_update(self) -> None:
         self._styles_known.clear()
@@ -148,6 +154,8 @@ class Panel(Widget):
         return self._styles_known[key]
 
     def _made_style(self, role: str, on: str, ink: Ink | None) -> Style:
+        if not self._look.has_colours:
+            return Style(bold=role in BOLD or None, dim=role in DIM or None, reverse=on in REVERSED or None)
         style = self.rich_style if ink is None else self.rich_style + inked_style(ink)
         if on:
             behind = self.get_component_rich_style(f"role--{on}")

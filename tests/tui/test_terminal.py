@@ -1,0 +1,233 @@
+"""End to end, in a real terminal: what people do, and what must not happen to their job."""
+
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memwatch.guard import join
+from tests.conftest import Reference
+from tests.guard.processes import children, command_of, send, state_of, wait_until
+from tests.helpers import read_tokens
+from tests.tui.terminal import RUN, Terminal
+
+FULL_SCREEN = b"\x1b[?1049h"
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "memwatch" / "runs"
+
+
+def journal_in(state: Path) -> Path:
+    wait_until(lambda: list(state.glob("*.sock")), "the guard's door opens")
+    return next(iter(state.glob("*.jsonl")))
+
+
+def job_of(terminal: Terminal) -> int:
+    """The job itself: the guard's second child."""
+    wait_until(lambda: any(len(children(guard)) >= 2 for guard in children(terminal.pid)), "the job starts")
+    guard = next(guard for guard in children(terminal.pid) if len(children(guard)) >= 2)
+    job = children(guard)[1]
+    wait_until(lambda: "memwatch.guard" not in command_of(job), "the job has become what it is")
+    return job
+
+
+def test_the_tokenizer_is_paused_resumed_and_sharded_and_loses_no_token(
+    long_text: Path, gpt2_reference: Reference, tmp_path: Path
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_bytes(long_text.read_bytes() * 2)
+    tokens = np.array(gpt2_reference(text.read_bytes().decode()), dtype="<u2")
+    out = tmp_path / "out"
+    options = ("--out", str(out), "--val-ratio", "0", "--engine", "tiktoken", "--workers", "1")
+    with Terminal(*RUN, "run", "tokenize", str(text), *options) as terminal:
+        terminal.see("RUNNING", "progress", "memory", "p pause")
+        job = job_of(terminal)
+        terminal.press("p")
+        terminal.see("PAUSED", "you paused it")
+        assert state_of(job) == "T"
+        terminal.press("p")
+        terminal.see("RUNNING")
+        wait_until(lambda: state_of(job) != "T", "the job runs on")
+        terminal.press("s")
+        terminal.see("shards")
+        assert terminal.end() == 0
+        assert "the job is done" in terminal.text
+    shards = sorted(out.glob("train_shard_*.bin"))
+    assert len(shards) >= 2, "it did switch"
+    assert np.array_equal(np.concatenate([read_tokens(shard) for shard in shards]), tokens)
+
+
+def test_what_the_job_says_last_stays_on_the_terminal_and_its_code_is_ours(tmp_path: Path) -> None:
+    script = (
+        f"import pathlib, time\nprint('begun')\nwhile not pathlib.Path('{tmp_path}/go').exists(): time.sleep(0.05)\n"
+    )
+    with Terminal(*RUN, "run", "--", sys.executable, "-uc", script + "raise SystemError('of all things')") as terminal:
+        terminal.see("RUNNING", "begun")
+        (tmp_path / "go").touch()
+        assert terminal.end() == 1
+        assert "SystemError: of all things" in terminal.text
+        assert "the job ended with code 1" in terminal.text
+
+
+def test_a_command_that_is_not_there_is_named_in_one_sentence() -> None:
+    with Terminal(*RUN, "run", "--", "no-such-command") as terminal:
+        assert terminal.end() == 127
+        assert "memwatch: cannot run no-such-command: No such file or directory" in terminal.text
+
+
+LASTS = "echo $$ > {pid}; i=0; while :; do i=$((i+1)); echo line $i; sleep 0.05; done"
+
+
+def _lasting(tmp_path: Path) -> tuple[str, Path]:
+    pid = tmp_path / "pid"
+    return LASTS.format(pid=pid), pid
+
+
+def _pid_in(path: Path) -> int:
+    wait_until(lambda: path.exists() and path.read_text().strip(), "the job starts")
+    return int(path.read_text())
+
+
+def test_when_the_terminal_goes_away_the_job_goes_on_under_guard(tmp_path: Path, state: Path) -> None:
+    script, pid_file = _lasting(tmp_path)
+    with Terminal(*RUN, "run", "--", "sh", "-c", script) as terminal:
+        terminal.see("RUNNING", "line 3")
+        job, journal = _pid_in(pid_file), journal_in(state)
+        terminal.hang_up()
+        wait_until(lambda: state_of(terminal.pid) is None, "the front ends")
+    try:
+        assert state_of(job) is not None
+        guard = join.connect(str(journal))
+        guard.send({"command": "pause"})
+        wait_until(lambda: state_of(job) == "T", "the guard still obeys")
+        guard.send({"command": "stop"})
+        wait_until(lambda: state_of(job) is None, "the job ends")
+        guard.close()
+    finally:
+        send(job, signal.SIGKILL)
+
+
+def test_one_can_leave_and_come_back(tmp_path: Path, state: Path) -> None:
+    script, pid_file = _lasting(tmp_path)
+    with Terminal(*RUN, "run", "--", "sh", "-c", script) as terminal:
+        terminal.see("RUNNING", "line 3")
+        terminal.press("d")
+        assert terminal.end() == 0
+        assert f"memwatch attach {journal_in(state).stem}" in terminal.text
+    job = _pid_in(pid_file)
+    try:
+        assert state_of(job) is not None
+        with Terminal(*RUN, "attach", columns=80, rows=24) as terminal:
+            terminal.see("RUNNING", "the job was started", "line")
+            terminal.press("x")
+            terminal.see("stop the job?")
+            terminal.press("x")
+            assert terminal.end() == 143
+        assert state_of(job) is None
+    finally:
+        send(job, signal.SIGKILL)
+
+
+BREAKS = """
+import sys
+from memwatch.tui.app import MemwatchApp
+draw = MemwatchApp.draw
+count = 0
+def breaks(self):
+    global count
+    count += 1
+    if count > 3:
+        raise ValueError("a bug")
+    draw(self)
+MemwatchApp.draw = breaks
+from memwatch.cli import main
+sys.exit(main())
+"""
+
+
+def test_a_screen_that_fails_gives_way_to_lines_and_the_job_goes_on() -> None:
+    script = "for i in 1 2 3 4 5 6 7 8 9; do echo still here $i; sleep 0.5; done; exit 7"
+    with Terminal(sys.executable, "-c", BREAKS, "run", "--", "sh", "-c", script) as terminal:
+        terminal.see("the screen failed (ValueError: a bug); the job goes on, in plain lines")
+        terminal.see("still here 9")
+        assert terminal.end() == 7
+        assert b"Traceback" not in terminal.raw
+
+
+@pytest.mark.parametrize("environment", [{"LC_ALL": "C"}, {"TERM": "dumb"}, {"LC_ALL": "de_DE.ISO-8859-1"}])
+def test_a_terminal_that_cannot_draw_gets_lines(environment: dict[str, str]) -> None:
+    with Terminal(*RUN, "run", "--", "echo", "hello", **environment) as terminal:
+        assert terminal.end() == 0
+        assert "hello" in terminal.text
+        assert FULL_SCREEN not in terminal.raw
+
+
+def test_full_can_be_asked_for_where_only_ascii_can_be_drawn() -> None:
+    with Terminal(*RUN, "run", "--ui", "full", "--", "sleep", "1000", LC_ALL="C") as terminal:
+        terminal.see("RUNNING", "+- memory")
+        terminal.press("\x03")
+        assert terminal.end() == 130
+        assert terminal.raw.isascii()
+
+
+def test_no_color_means_none() -> None:
+    with Terminal(*RUN, "run", "--", "sleep", "1000", NO_COLOR="1") as terminal:
+        terminal.see("RUNNING", "memory")
+        terminal.press("\x03")
+        terminal.end()
+    cells = [cell for row in terminal.screen.buffer.values() for cell in row.values()]
+    colours = {cell.fg for cell in cells} | {cell.bg for cell in cells}
+    assert colours <= {"default"}
+
+
+def test_a_signal_to_memwatch_reaches_the_job_also_from_a_screen(tmp_path: Path) -> None:
+    script = f"trap 'echo got it; exit 5' TERM; echo $$ > {tmp_path}/pid; while :; do sleep 0.05; done"
+    with Terminal(*RUN, "run", "--", "sh", "-c", script) as terminal:
+        terminal.see("RUNNING")
+        send(terminal.pid, signal.SIGTERM)
+        assert terminal.end() == 5
+        assert "got it" in terminal.text
+
+
+def test_the_first_ctrl_c_is_the_jobs(tmp_path: Path) -> None:
+    script = f"trap 'echo interrupted; exit 3' INT; echo $$ > {tmp_path}/pid; while :; do sleep 0.05; done"
+    with Terminal(*RUN, "run", "--", "sh", "-c", script) as terminal:
+        terminal.see("RUNNING")
+        _pid_in(tmp_path / "pid")
+        terminal.press("\x03")
+        assert terminal.end() == 3
+        assert "interrupted" in terminal.text
+
+
+def test_a_guard_that_is_killed_does_not_take_the_job_with_it(tmp_path: Path) -> None:
+    script = f"echo $$ > {tmp_path}/pid; for i in 1 2 3 4 5 6; do echo line $i; sleep 0.3; done; exit 4"
+    with Terminal(*RUN, "run", "--", "sh", "-c", script) as terminal:
+        terminal.see("RUNNING")
+        job = _pid_in(tmp_path / "pid")
+        guard = next(guard for guard in children(terminal.pid) if job in children(guard))
+        send(guard, signal.SIGKILL)
+        terminal.see("the guard was killed; the job goes on without it", "line 6")
+        assert terminal.end() == 4
+
+
+def test_watch_shows_the_machine_and_q_leaves() -> None:
+    with Terminal(*RUN, "watch") as terminal:
+        terminal.see("memwatch watch", "memory", "pressure", "biggest processes", "calm")
+        terminal.press("q")
+        assert terminal.end() == 0
+
+
+def test_a_run_can_be_played_again(state: Path) -> None:
+    with Terminal(*RUN, "run", "--", "sh", "-c", "echo the only words; sleep 2.5; exit 6") as terminal:
+        assert terminal.end() == 6
+    with Terminal(*RUN, "replay") as terminal:
+        terminal.see("memwatch replay", "sh -c echo the only words", "of 00:00:0")
+        terminal.press("\x1b[F")  # End
+        terminal.see("ENDED 6", "the job ended with code 6", "the only words")
+        terminal.press("q")
+        assert terminal.end() == 0
