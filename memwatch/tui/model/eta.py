@@ -1,8 +1,8 @@
 """When it will be done, and how sure that is, from how fast it went lately."""
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
-from statistics import median
 
 RECENT_S = 60.0
 LEAST_S = 2.0
@@ -57,9 +57,9 @@ class Pace:
         rates = self._rates_of_pieces()
         if len(rates) < 2:
             return 0.0
-        middle = median(rates)
-        sigma = _SIGMA_PER_MEDIAN_DEVIATION * median(abs(rate - middle) for rate in rates)
-        return float(sigma / len(rates) ** 0.5)
+        middle = _median(rates)
+        sigma = _SIGMA_PER_MEDIAN_DEVIATION * _median([abs(rate - middle) for rate in rates])
+        return sigma / math.sqrt(len(rates))
 
     def _rates_of_pieces(self) -> list[float]:
         piece_s = (self._points[-1][0] - self._points[0][0]) / PIECES
@@ -69,3 +69,8 @@ class Pace:
                 rates.append((done - start) / (t - start_t))
                 start_t, start = t, done
         return rates
+
+
+def _median(values: list[float]) -> float:
+    """Of two in the middle, the higher: the module for it takes as long to load as a screen to draw."""
+    return sorted(values)[len(values) // 2]
