@@ -3,7 +3,7 @@
 # make test-vm  boot a Debian guest and test there what needs systemd and cgroup v2 (minutes; the first time as root)
 # make lint    ruff and mypy
 # make bench   measure memwatch against the script people use (some minutes; Debian, for the text)
-# make screenshots   make the pictures in screenshots/ from real runs
+# make screenshots   make the pictures in screenshots/ from scripted runs
 # make clean   remove what the others made
 
 PYTHON ?= python3
@@ -44,8 +44,8 @@ tests/benchmarks/corpus.txt: | $(VENV)/installed-dev
 	@echo "== making real text to measure with (downloads about 130 MB of documentation packages)"
 	@$(BIN)/python tests/benchmarks/corpus.py $@
 
-screenshots: $(VENV)/installed
-	@$(BIN)/python screenshots/make.py
+screenshots: $(VENV)/installed-dev
+	@$(BIN)/python -m screenshots.make
 
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

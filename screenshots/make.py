@@ -1,67 +1,94 @@
-"""Makes the pictures in this folder from real runs: `make screenshots`."""
+"""Makes the pictures in this folder from scripted runs (tests/tui/script.py): `make screenshots`.
 
-import os
-import re
-import shlex
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
-
-from rich.console import Console
-from rich.text import Text
-
-HERE = Path(__file__).parent
-WIDTH = 118
-# Grows by 400 MiB a second up to 1.2 GiB, under a reserve that leaves it less.
-HOG = """
-import time
-held = []
-for _ in range(300):
-    held.append(b"x" * (4 << 20))
-    time.sleep(0.01)
-time.sleep(60)
+The screens are those of the real app, at a fixed size and time, so a picture changes only when the app does.
 """
 
+import asyncio
+import os
+import re
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
 
-def run(command: str, folder: Path) -> str:
-    """What a user sees, with memwatch's own output and the job's in the order in which they came."""
-    environment = {
-        **os.environ,
-        "XDG_STATE_HOME": str(folder / "state"),
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-    }
-    done = subprocess.run(
-        shlex.split(command), cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    return f"$ {command}\n{done.stdout}"
+import resvg_py
+from textual.pilot import Pilot
+
+from memwatch.record.events import encode
+from memwatch.record.index import JournalIndex
+from memwatch.tui.app import MemwatchApp
+from memwatch.tui.draw.look import Look
+from memwatch.tui.model.picture import Kind
+from memwatch.tui.replay_app import ReplayApp
+from memwatch.tui.sources.replay import ReplaySource
+from memwatch.tui.themes import DARK, LIGHT
+from tests.tui import script
+
+HERE = Path(__file__).parent
+WIDE, SMALL = (120, 36), (80, 24)
+# Its letters are as wide as Textual's pictures want them, at this size; and it has all the characters of our charts.
+FONT = "DejaVu Sans Mono"
+FONT_SIZE = "20.265px"
+
+Steps = Callable[[Pilot[Any]], Awaitable[None]]
 
 
-def picture(name: str, text: str) -> None:
-    console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"))  # noqa: SIM115
-    console.print(Text.from_ansi(text))
-    svg = console.export_svg(title="memwatch")
-    # No fonts from the network: a picture must look the same without it.
-    (HERE / name).write_text(re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.S))
-    print(HERE / name)
+async def nothing(pilot: Pilot[Any]) -> None:
+    """No key is pressed."""
 
 
-def available_mib() -> int:
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("MemAvailable:"))
+async def picture(name: str, app: MemwatchApp, size: tuple[int, int], steps: Steps = nothing) -> None:
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await steps(pilot)
+        await pilot.pause()
+        svg = app.export_screenshot(title="memwatch", simplify=True)
+    svg = drawn_alike_everywhere(svg)
+    (HERE / f"{name}.svg").write_text(svg)
+    (HERE / f"{name}.png").write_bytes(bytes(resvg_py.svg_to_bytes(svg_string=svg)))
+    print(HERE / f"{name}.svg")
 
 
-def main() -> None:
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        maker = HERE.parent / "recipes" / "make_text.py"
-        subprocess.run([sys.executable, maker, folder / "train_fineweb.txt", "--megabytes", "300"], check=True)
-        (folder / "my_script.py").write_text(HOG)
-        picture("tokenize.svg", run("memwatch run tokenize train_fineweb.txt", folder))
-        reserve = available_mib() - 1000
-        command = f"memwatch run --reserve {reserve}M --pause-timeout 2 -- python my_script.py"
-        picture("guard.svg", run(command, folder))
+def drawn_alike_everywhere(svg: str) -> str:
+    """No fonts from the network, and no numbers that are new each time."""
+    svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.S)
+    svg = re.sub(r"terminal-\d+", "terminal", svg)
+    svg = svg.replace("Fira Code, monospace", f"{FONT}, monospace")
+    svg = svg.replace("font-size: 20px", f"font-size: {FONT_SIZE}")
+    return svg.replace("font-family: arial", "font-family: DejaVu Sans, sans-serif")
+
+
+def live(events: list[dict[str, Any]], kind: Kind = Kind.RUN, theme: str = DARK.name) -> MemwatchApp:
+    return MemwatchApp(script.ScriptedSource(events, kind), Look(), theme)
+
+
+async def main() -> None:
+    await picture("calm", live(script.calm()), WIDE)
+    await picture("warning", live(script.warning()), WIDE)
+    await picture("paused", live(script.paused()), WIDE)
+    await picture("sharded", live(script.sharded()), WIDE)
+    await picture("80x24", live(script.warning()), SMALL)
+    await picture("light", live(script.warning(), theme=LIGHT.name), WIDE)
+    await picture("watch", live(script.watched(), Kind.WATCH), WIDE)
+    await picture("zoom", live(script.warning()), WIDE, lambda pilot: pilot.press("z"))
+    await picture("replay", replay(), WIDE, stop_at_the_warning)
+
+
+def replay() -> ReplayApp:
+    journal = HERE / ".replay.jsonl"
+    events = sorted([*script.sharded(), script.ended(330)], key=lambda event: float(str(event["t"])))
+    journal.write_bytes(b"".join(map(encode, (event for event in events if event["event"] != "output"))))
+    try:
+        return ReplayApp(ReplaySource(JournalIndex(journal)), Look(), DARK.name, str(journal))
+    finally:
+        journal.unlink()
+
+
+async def stop_at_the_warning(pilot: Pilot[Any]) -> None:
+    await pilot.press("home", "n")
 
 
 if __name__ == "__main__":
-    main()
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    asyncio.run(main())

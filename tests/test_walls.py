@@ -20,7 +20,8 @@ def _loaded_by(code: str) -> set[str]:
         pytest.param("import memwatch", id="memwatch"),
         pytest.param("import memwatch.job", id="the job API"),
         pytest.param(
-            "from memwatch.cli import doctor, estimate, run, runs, verify",
+            "import importlib\nfrom memwatch.cli.commands import COMMANDS\n"
+            "for name in COMMANDS: importlib.import_module(f'memwatch.cli.{name}')",
             id="all commands",
         ),
         pytest.param("import memwatch.cli.record, memwatch.cli.export, memwatch.report.page", id="record and export"),
@@ -50,3 +51,22 @@ def test_the_core_knows_nothing_of_the_rest() -> None:
     script = f"import sys\n{code}"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert all(name.startswith("memwatch.core") for name in done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("folder", "apart_from"),
+    [
+        pytest.param("memwatch.tui.model", {"rich", "textual"}, id="what there is to see"),
+        pytest.param("memwatch.tui.draw", {"textual"}, id="how it looks"),
+    ],
+)
+def test_the_screen_is_thought_out_without_textual(folder: str, apart_from: set[str]) -> None:
+    code = (
+        f"import pkgutil, importlib, {folder} as folder\n"
+        "for found in pkgutil.iter_modules(folder.__path__): importlib.import_module(f'{folder.__name__}.{found.name}')"
+    )
+    assert _loaded_by(code) & apart_from == set()
+
+
+def test_a_screen_is_started_without_textual_so_that_the_job_need_not_wait_for_it() -> None:
+    assert "textual" not in _loaded_by("import memwatch.tui.run_screen")

@@ -9,12 +9,13 @@ from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import roughly
 from memwatch.tui.model.picture import Judged, Kind, Picture, State
 
+ROOM_FOR_BOTH = 150  # columns, for the pause and for what led to it
 _NEXT = {"stop": "told to end", "kill": "killed"}
 
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     if picture.state == State.PAUSED and picture.pause is not None:
-        return [_banner(_paused(picture, look), picture, look, "on-warn", width)]
+        return [_banner(_paused(picture, look, with_reason=width >= ROOM_FOR_BOTH), picture, look, "on-warn", width)]
     judged = picture.judged
     if judged is None:
         return [line(Span("   looking at memory", "dim"))]
@@ -44,14 +45,14 @@ def _banner(words: str, picture: Picture, look: Look, role: str, width: int) -> 
     return padded(spread(line(Span(f" {words}", on=role)), keys, width, on=role), width, on=role)
 
 
-def _paused(picture: Picture, look: Look) -> str:
+def _paused(picture: Picture, look: Look, with_reason: bool) -> str:
     assert picture.pause is not None
     who = "you paused it" if picture.pause.by == "user" else "the guard paused it"
     words = f"{look.glyphs.paused} PAUSED  {who}"
     if picture.pause.deadline_t is not None:
         left_s = max(picture.pause.deadline_t - picture.now_t, 0)
         words += f"; {_NEXT.get(picture.pause.next_step or '', 'resumed')} in {roughly(left_s)} if memory stays short"
-    if picture.judged is not None and picture.judged.is_grave:
+    if with_reason and picture.judged is not None and picture.judged.is_grave:
         words += f"  {look.glyphs.warning} {printable(picture.judged.reason)}"
     return words
 

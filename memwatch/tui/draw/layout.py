@@ -27,6 +27,7 @@ class Wants:
 
     has_job: bool = True
     has_output: bool = True
+    has_progress: bool = True
     has_swap: bool = True
     has_gpu: bool = True
     has_timeline: bool = False
@@ -47,7 +48,7 @@ def _full(height: int, wants: Wants) -> Layout:
     if wants.has_timeline:
         heights["timeline"] = 1
     if wants.has_job:
-        heights["progress"] = 4
+        heights["progress"] = 4 if wants.has_progress else 3
     left = height - sum(heights.values())
     beside = {"swap": wants.has_swap, "gpu": wants.has_gpu}
     if any(beside.values()):
@@ -73,7 +74,7 @@ def _narrow(height: int, wants: Wants) -> Layout:
     if wants.has_timeline:
         heights["timeline"] = 1
     if wants.has_job:
-        heights["progress"] = 2 + rule
+        heights["progress"] = (2 if wants.has_progress else 1) + rule
     left = height - sum(heights.values())
     shares = {"vitals": 8, "processes": 6} if rule else {"vitals": 4, "processes": 4}
     if wants.has_output:
@@ -84,9 +85,9 @@ def _narrow(height: int, wants: Wants) -> Layout:
 
 
 def shared_out(rows: int, shares: dict[str, int]) -> dict[str, int]:
-    """`rows` in whole numbers, in proportion to the shares; the first ones get what is left over."""
-    total = sum(shares.values())
-    given = {name: rows * share // total for name, share in shares.items()}
+    """`rows` in whole numbers, in proportion to the shares, at least one each; the first ones get what is left over."""
+    left, wanted = rows - len(shares), sum(shares.values()) - len(shares)
+    given = {name: 1 + left * (share - 1) // max(wanted, 1) for name, share in shares.items()}
     names = list(shares)
     for number in range(rows - sum(given.values())):
         given[names[number % len(names)]] += 1

@@ -30,7 +30,7 @@ def subtitle(picture: Picture, look: Look) -> Line:
     if outlook is None or outlook.seconds_left is None or not outlook.is_credible:
         return ()
     role = picture.judged.level if picture.judged is not None and picture.judged.is_grave else "watch"
-    return (Span(f"full in ~{roughly(outlook.seconds_left)}", role),)
+    return (Span("full" if outlook.seconds_left < 1 else f"full in ~{roughly(outlook.seconds_left)}", role),)
 
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:

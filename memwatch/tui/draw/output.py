@@ -4,7 +4,7 @@ from rich.cells import cell_len, chop_cells
 
 from memwatch.tui.draw.lines import Line, Span, line
 from memwatch.tui.draw.look import Look
-from memwatch.tui.model.picture import Picture
+from memwatch.tui.model.picture import Kind, Picture
 from memwatch.tui.model.terminal_text import TextLine
 
 
@@ -19,7 +19,8 @@ def subtitle(picture: Picture, look: Look) -> Line:
 def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -> list[Line]:
     """The last rows; `top` is how far they are scrolled back."""
     if not picture.output:
-        return [line(Span("nothing so far", "dim"))]
+        is_replay = picture.kind == Kind.REPLAY
+        return [line(Span("a journal keeps only the job's last words" if is_replay else "nothing so far", "dim"))]
     rows: list[Line] = []
     for text in reversed(picture.output):
         # In a row or two, the start of a line tells more than its end.

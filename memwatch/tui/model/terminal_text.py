@@ -12,6 +12,7 @@ from unicodedata import category
 
 MOST_LINES = 5000
 MOST_CHARACTERS = 2000  # in a line; what is longer is broken, as a terminal does at its edge
+MOST_BELOW = 100  # lines below the one that is written to
 TAB = 8
 
 # CSI; OSC, DCS, APC, PM and SOS with what they hold; two-character escapes with their intermediates.
@@ -48,6 +49,7 @@ class TerminalText:
     def __init__(self, most_lines: int = MOST_LINES) -> None:
         self._lines: deque[TextLine] = deque(maxlen=most_lines)
         self._current: list[tuple[str, Ink]] = []  # a character each
+        self._below: list[TextLine] = []  # the next one last
         self._column = 0
         self._ink = PLAIN
         self._unfinished = ""
@@ -64,12 +66,14 @@ class TerminalText:
             position = self._escape(text, escape)
 
     def lines(self, most: int | None = None) -> tuple[TextLine, ...]:
-        """The last ones; the one being written counts if there is anything on it."""
-        current = (_runs(self._current),) if self._current else ()
+        """The last ones; those being written count if there is anything on them."""
+        open_lines = [_runs(self._current), *reversed(self._below)]
+        while open_lines and not open_lines[-1]:
+            open_lines.pop()
         done = list(self._lines)
         if most is not None:
-            done = done[max(len(done) + len(current) - most, 0) :]
-        return (*done, *current)
+            done = done[max(len(done) + len(open_lines) - most, 0) :]
+        return (*done, *open_lines)
 
     def _escape(self, text: str, start: int) -> int:
         """Take in the escape that begins there; returns where it ends."""
@@ -97,12 +101,13 @@ class TerminalText:
                 self._column = min(number, MOST_CHARACTERS) - 1
 
     def _up(self, count: int) -> None:
-        """Bars below bars: what stood there is taken up again, and what was below it is about to be written anew."""
-        for _ in range(min(count, len(self._lines), 100)):
-            self._current = [(character, ink) for run, ink in self._lines.pop() for character in run]
+        """Bars below bars: what stood above is taken up again, and what is below stays."""
+        for _ in range(min(count, len(self._lines), MOST_BELOW - len(self._below))):
+            self._below.append(_runs(self._current))
+            self._current = _characters(self._lines.pop())
 
     def _print(self, text: str) -> None:
-        while "\n" in text and not self._current and not self._column:
+        while "\n" in text and not (self._current or self._column or self._below):
             # Most output is this, and some jobs write a lot of it.
             line, _, rest = text.partition("\n")
             if not line.isprintable() or not line.isascii() or len(line) >= MOST_CHARACTERS:
@@ -134,8 +139,12 @@ class TerminalText:
 
     def _end_line(self) -> None:
         self._lines.append(_runs(self._current))
-        self._current = []
+        self._current = _characters(self._below.pop()) if self._below else []
         self._column = 0
+
+
+def _characters(line: TextLine) -> list[tuple[str, Ink]]:
+    return [(character, ink) for run, ink in line for character in run]
 
 
 def _runs(characters: list[tuple[str, Ink]]) -> TextLine:

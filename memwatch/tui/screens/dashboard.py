@@ -121,6 +121,7 @@ class Dashboard(Screen[None]):
         wants = Wants(
             has_job=self._kind != Kind.WATCH,
             has_output=self._kind != Kind.WATCH,
+            has_progress=self._picture.progress is not None,
             has_swap=not memory.has_no_swap(self._picture),
             has_gpu=bool(gpu.cards(self._picture)),
             has_timeline=self._timeline is not None,

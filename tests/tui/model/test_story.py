@@ -1,0 +1,129 @@
+"""What events make of a picture."""
+
+import pytest
+
+from memwatch.core.sample import Limit, Memory, Process, Sample
+from memwatch.core.units import GIB
+from memwatch.record.events import sample_event
+from memwatch.tui.model.picture import Kind, Picture, State
+from memwatch.tui.model.processes import Order, arranged, process_rows
+from memwatch.tui.model.series import Point, Series, columns
+from memwatch.tui.model.story import Story, room_of, title_of
+from tests.tui import script
+
+
+def picture_after(*events: dict[str, object], kind: Kind = Kind.RUN) -> Picture:
+    story = Story(kind)
+    for event in events:
+        story.take(event)
+    return story.picture(script.START_T + 300)
+
+
+def test_a_run_begins_runs_and_ends() -> None:
+    assert picture_after().state == State.STARTING
+    running = picture_after(script.start())
+    assert (running.state, running.title) == (State.RUNNING, "tokenize train_fineweb.txt --mode memory")
+    assert running.elapsed_s == 300
+    ended = picture_after(script.start(), script.ended(9, 3))
+    assert (ended.state, ended.exit_code, ended.ended) == (State.ENDED, 3, "the job ended with code 3")
+
+
+def test_a_pause_tells_who_and_until_when() -> None:
+    pause = script.action(10, "pause", "guard", "RAM is full", deadline_in_s=60.0, next="stop")
+    paused = picture_after(script.start(), pause)
+    assert paused.state == State.PAUSED
+    assert paused.pause is not None
+    assert (paused.pause.by, paused.pause.deadline_t) == ("guard", script.START_T + 70)
+    assert picture_after(script.start(), pause, script.action(20, "resume", "user")).state == State.RUNNING
+
+
+def test_an_action_that_found_nobody_changes_nothing() -> None:
+    nobody = {**script.action(10, "pause", "user"), "result": "nobody was there"}
+    picture = picture_after(script.start(), nobody)
+    assert picture.state == State.RUNNING
+    assert picture.happenings[-1].text == "pause: nobody was there"
+
+
+def test_the_jobs_own_progress_is_believed_before_what_is_seen_from_outside() -> None:
+    seen = {"t": 2.0, "event": "progress", "done": 5, "total": 9, "source": "open file", "name": "x"}
+    own = {"t": 1.0, "event": "progress", "done": 1, "total": 2, "unit": "rows"}
+    assert picture_after(seen).progress is not None
+    progress = picture_after(own, seen).progress
+    assert progress is not None
+    assert (progress.done, progress.source) == (1, None)
+
+
+def test_of_verdicts_only_changes_are_events() -> None:
+    warn = script.verdict(5, "warn", "RAM is full in about 9 s")
+    picture = picture_after(script.verdict(1, "calm", "fine"), warn, warn, script.verdict(9, "calm", "fine"))
+    assert [happening.level for happening in picture.happenings] == ["warn", "info"]
+
+
+def test_other_processes_stay_known_when_nobody_looked() -> None:
+    seen, not_seen = sample_event(script.sample(0, 2.0)), sample_event(script.sample(1, 2.0))
+    assert "others" not in not_seen
+    assert len(picture_after(seen, not_seen).others or ()) == 5
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"event": "sample", "t": 1.0, "clock_s": "x"},
+        {"event": "progress", "t": 1.0, "done": "many"},
+        {"event": "verdict", "t": 1.0},
+        {"event": "action", "t": 1.0},
+        {"event": "exit", "t": 1.0},
+        {"event": "output", "t": 1.0},
+        {"event": "nobody knows", "t": 1.0},
+        {"event": "sample"},
+        {},
+    ],
+)
+def test_what_makes_no_sense_does_no_harm(event: dict[str, object]) -> None:
+    assert picture_after(script.start(), event).title
+
+
+def test_a_limit_smaller_than_the_machine_is_the_room() -> None:
+    sample = Sample(1.0, 1.0, Memory(64 * GIB, 50 * GIB, 0, 0), limits=(Limit("/job", 8 * GIB, 3 * GIB),))
+    room = room_of(sample)
+    assert room is not None
+    assert (room.capacity_bytes, room.available_bytes, room.is_limit) == (8 * GIB, 5 * GIB, True)
+
+
+def test_a_foreign_command_is_called_what_it_is() -> None:
+    assert title_of(["python", "train.py"]) == ("python train.py", False)
+
+
+def process(pid: int, parent: int, cpu_s: float, rss: int = 1) -> Process:
+    return Process(pid, 1, parent, "R", rss, 0, cpu_s, None, None, f"p{pid}")
+
+
+def test_rates_are_of_the_same_process_only() -> None:
+    later = (process(1, 0, 3.0), Process(2, 99, 0, "R", 1, 0, 9.0, None, None, "another with its pid"))
+    rows = process_rows(later, (process(1, 0, 1.0), process(2, 0, 1.0)), 2.0)
+    assert [row.cpu_fraction for row in rows] == [1.0, None]
+
+
+def test_a_tree_hangs_children_below_their_parents_the_biggest_first() -> None:
+    rows = process_rows([process(1, 0, 0, 5), process(2, 1, 0, 1), process(3, 1, 0, 9), process(4, 3, 0, 2)], (), None)
+    tree = arranged(rows, Order.MEMORY, as_tree=True, wanted="")
+    shown = [(one.row.process.pid, one.branches) for one in tree]
+    assert shown == [(1, ()), (3, (True,)), (4, (True, False)), (2, (False,))]
+
+
+def test_a_process_that_is_its_own_parent_is_shown_once() -> None:
+    rows = process_rows([process(7, 7, 0)], (), None)
+    assert len(arranged(rows, Order.PID, as_tree=True, wanted="")) == 1
+
+
+def test_a_chart_takes_the_highest_of_each_column_and_joins_short_gaps() -> None:
+    points = [Point(float(t), used_bytes=t) for t in (100, 101, 102, 110)]
+    (found,) = columns(points, 119.9, 2.0, 10, lambda point: point.used_bytes)
+    assert found == [101, 102, 102, 102, 102, 110, 110, 110, 110, 110]
+
+
+def test_a_second_is_one_point_with_the_peaks_of_it() -> None:
+    series = Series()
+    for t, used in ((1.0, 5), (1.3, 9), (1.8, 2), (2.0, 1)):
+        series.add(Point(t, used_bytes=used))
+    assert [point.used_bytes for point in series.points] == [9, 1]
