@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from typing import Any, TextIO
 
+from memwatch.core.actions import IN_WORDS
 from memwatch.core.units import format_count, format_duration, format_size
 from memwatch.errors import printable
 
@@ -74,15 +75,6 @@ class PlainView:
             pass  # Nobody sees it any more; the job matters, not the view.
 
 
-_DONE = {
-    "shard": "asked the job to switch to shards",
-    "pause": "paused the job",
-    "resume": "resumed the job",
-    "stop": "told the job to end",
-    "kill": "killed the job",
-}
-
-
 def line_for(event: dict[str, Any]) -> str | None:
     """What to say about an event, or None if it is nothing to talk about."""
     match event.get("event"):
@@ -90,8 +82,8 @@ def line_for(event: dict[str, Any]) -> str | None:
             return str(event.get("text", ""))
         case "verdict" if event["level"] in ("warn", "act"):
             return f"{event['level'].upper()}  {event['reason']}"
-        case "action" if event["action"] in _DONE:
-            return f"{_DONE[event['action']]}: {event['reason']}{_what_next(event)}"
+        case "action" if event["action"] in IN_WORDS:
+            return f"{IN_WORDS[event['action']]}: {event['reason']}{_what_next(event)}"
         case "exit" if event.get("left_behind"):
             return f"the job left {event['left_behind']} processes behind; they run on without a guard"
     return None

@@ -26,6 +26,14 @@ class Step(StrEnum):
     KILL = "kill"
 
 
+# What was done, for people.
+IN_WORDS = {
+    Step.SHARD: "asked the job to switch to shards",
+    Step.PAUSE: "paused the job",
+    Step.RESUME: "resumed the job",
+    Step.STOP: "told the job to end",
+    Step.KILL: "killed the job",
+}
 DESTRUCTIVE = frozenset({Step.STOP, Step.KILL})
 
 

@@ -37,7 +37,12 @@ def make_app(source: "Source", options: ScreenOptions, journal: str | None) -> "
 
 
 def run_app(app: "MemwatchApp") -> "Left | None":
-    """Raises what the app failed with."""
+    """Raises what the app failed with. Who ends us finds the terminal as it was, unless signals are for a job."""
+    from memwatch.tui.app import Left
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, lambda *_: app.exit(Left.QUIT))
     left = app.run()
     if app.failure is not None:
         raise app.failure
@@ -64,12 +69,12 @@ class RunScreen:
         finally:
             self._last = source.picture()
             self._app = None
-        if left == Left.DETACHED:
-            from memwatch.tui.farewell import detached
+        if left == Left.ENDED:
+            return True
+        from memwatch.tui.farewell import detached
 
-            print(detached(self._last, self._journal), file=sys.stderr)
-            return False
-        return True
+        print(detached(self._last, self._journal), file=sys.stderr)
+        return False
 
     def hang_up(self) -> None:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)

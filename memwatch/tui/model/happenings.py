@@ -2,23 +2,10 @@
 
 from typing import Any
 
+from memwatch.core.actions import IN_WORDS
 from memwatch.core.units import format_duration
 from memwatch.tui.model.picture import Happening
 
-_BY_GUARD = {
-    "shard": "asked the job to switch to shards",
-    "pause": "paused the job",
-    "resume": "resumed the job",
-    "stop": "told the job to end",
-    "kill": "killed the job",
-}
-_BY_USER = {
-    "shard": "you asked the job to switch to shards",
-    "pause": "you paused the job",
-    "resume": "you resumed the job",
-    "stop": "you told the job to end",
-    "kill": "you killed the job",
-}
 _NEXT = {"stop": "told to end", "kill": "killed", "pause": "paused"}
 
 
@@ -32,7 +19,7 @@ def happening(event: dict[str, Any], level_before: str) -> Happening | None:
             return Happening(t, "info", str(event.get("text", "")))
         case "verdict" if event.get("level") != level_before:
             return _change(t, str(event.get("level")), level_before, str(event.get("reason", "")))
-        case "action" if event.get("action") in _BY_GUARD:
+        case "action" if event.get("action") in IN_WORDS:
             return _done(t, event)
         case "gap":
             return Happening(t, "warn", f"{event.get('lost_lines')} lines of the journal were lost")
@@ -63,8 +50,8 @@ def _done(t: float, event: dict[str, Any]) -> Happening:
     if event.get("result") not in (None, "done"):
         return Happening(t, "warn", f"{step}: {event['result']}")
     if event.get("by") == "user":
-        return Happening(t, "info", _BY_USER[step])
-    words = f"{_BY_GUARD[step]}: {event.get('reason', '')}"
+        return Happening(t, "info", f"you {IN_WORDS[step]}")
+    words = f"{IN_WORDS[step]}: {event.get('reason', '')}"
     if event.get("deadline_in_s") is not None and event.get("next") in _NEXT:
         words += f"; {_NEXT[event['next']]} in {format_duration(event['deadline_in_s'])} if nothing changes"
     return Happening(t, "info" if step == "resume" else "act", words)

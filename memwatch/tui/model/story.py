@@ -1,6 +1,7 @@
 """Story: takes the events of a run one by one, and can tell at any moment what there is to see."""
 
 from collections import deque
+from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any
 
@@ -19,7 +20,6 @@ from memwatch.tui.model.terminal_text import TerminalText
 
 MOST_HAPPENINGS = 500
 MOST_RECENT = 40  # samples, at 10 Hz more than the two seconds over which rates are told
-_SHOWN_OUTPUT_LINES = 1000
 
 Event = dict[str, Any]
 
@@ -37,7 +37,7 @@ class Story:
 
     def picture(self, now_t: float) -> Picture:
         points = self._series.points
-        output = self._text.lines(_SHOWN_OUTPUT_LINES)
+        output = self._text.lines()
         return replace(self._now, now_t=now_t, points=points, happenings=tuple(self._happenings), output=output)
 
     def know_peak(self, job_bytes: int | None) -> None:
@@ -47,13 +47,15 @@ class Story:
 
     def take(self, event: Event) -> None:
         """An event that makes no sense is passed over: a view must not fail for what it shows."""
-        t = event.get("t")
-        if not isinstance(t, int | float):
-            return
+        if isinstance(event.get("t"), int | float) and isinstance(event.get("event"), str):
+            with suppress(TypeError, ValueError, KeyError, AttributeError):
+                self._take(event, event["t"])
+
+    def _take(self, event: Event, t: float) -> None:
         told = happening(event, "calm" if self._now.judged is None else self._now.judged.level)
         if told is not None and self._kind != Kind.WATCH:
             self._happenings.append(told)
-        match event.get("event"):
+        match event["event"]:
             case "start":
                 self._start(event)
             case "sample":

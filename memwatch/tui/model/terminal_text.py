@@ -65,15 +65,12 @@ class TerminalText:
                 return
             position = self._escape(text, escape)
 
-    def lines(self, most: int | None = None) -> tuple[TextLine, ...]:
-        """The last ones; those being written count if there is anything on them."""
+    def lines(self) -> tuple[TextLine, ...]:
+        """Those being written count if there is anything on them."""
         open_lines = [_runs(self._current), *reversed(self._below)]
         while open_lines and not open_lines[-1]:
             open_lines.pop()
-        done = list(self._lines)
-        if most is not None:
-            done = done[max(len(done) + len(open_lines) - most, 0) :]
-        return (*done, *open_lines)
+        return (*self._lines, *open_lines)
 
     def _escape(self, text: str, start: int) -> int:
         """Take in the escape that begins there; returns where it ends."""
