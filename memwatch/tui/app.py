@@ -19,7 +19,7 @@ from memwatch.tui.screens.dialog import Choice, Dialog
 from memwatch.tui.sources import Event, Source
 from memwatch.tui.themes import DARK, LIGHT
 from memwatch.tui.widgets.panel import PAGE, Drawing
-from memwatch.tui.workarounds import QuietApp
+from memwatch.tui.workarounds import SteadyApp
 
 # However fast things happen, nobody reads faster.
 LEAST_BETWEEN_DRAWS_S = 0.2
@@ -35,7 +35,7 @@ class Left(StrEnum):
     QUIT = "quit"
 
 
-class MemwatchApp(QuietApp[Left]):
+class MemwatchApp(SteadyApp[Left]):
     TITLE = "memwatch"
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = True

@@ -7,11 +7,16 @@ from textual.app import App
 Result = TypeVar("Result")
 
 
-class QuietApp(App[Result]):
-    """An app that says nothing when it fails: whoever runs it says it in one sentence, and goes on without it.
+class SteadyApp(App[Result]):
+    """An app that comes and goes without a trace.
 
-    Textual prints a traceback with the values of all local variables, through rich, as it exits.
+    - When it fails it says nothing: whoever runs it says it in one sentence, and goes on without it. Textual prints a
+      traceback with the values of all local variables.
+    - When it was stopped (Ctrl-Z) and goes on, it draws everything: Textual draws what changes from then on.
     """
+
+    def on_load(self) -> None:
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh())
 
     @property
     def failure(self) -> Exception | None:

@@ -231,3 +231,20 @@ def test_a_run_can_be_played_again(state: Path) -> None:
         terminal.see("ENDED 6", "the job ended with code 6", "the only words")
         terminal.press("q")
         assert terminal.end() == 0
+
+
+def test_ctrl_z_stops_the_screen_alone_and_fg_brings_it_back_whole(tmp_path: Path) -> None:
+    script, pid_file = _lasting(tmp_path)
+    (tmp_path / "job.sh").write_text(script)
+    with Terminal("bash", "--norc", "-i") as terminal:
+        terminal.press(f"{sys.executable} -m memwatch run -- sh {tmp_path}/job.sh\n")
+        terminal.see("RUNNING", "╭─ memory", "line 3")
+        terminal.press("\x1a")
+        terminal.see("Stopped")
+        assert state_of(_pid_in(pid_file)) in ("S", "R", "D"), "the job goes on"
+        terminal.press("clear; fg\n")
+        terminal.see("RUNNING", "╭─ memory", "╭─ events", "q quit")
+        terminal.press("qx")
+        terminal.see("the job was ended, as you asked")
+        terminal.press("exit\n")
+        terminal.end()

@@ -32,6 +32,8 @@ def ended(event: dict[str, Any]) -> str:
     code, number = event.get("code"), event.get("signal")
     if event.get("by") == "guard":
         return "the job was stopped for want of memory"
+    if event.get("by") == "user":
+        return "the job was ended, as you asked"
     if number is not None:
         return f"the job was ended by signal {number}"
     return "the job is done" if code == 0 else f"the job ended with code {code}"

@@ -104,17 +104,25 @@ class TerminalText:
             self._current = _characters(self._lines.pop())
 
     def _print(self, text: str) -> None:
-        while "\n" in text and not (self._current or self._column or self._below):
-            # Most output is this, and some jobs write a lot of it.
-            line, _, rest = text.partition("\n")
-            if not line.isprintable() or not line.isascii() or len(line) >= MOST_CHARACTERS:
-                break
-            self._lines.append(((line, self._ink),) if line else ())
-            text = rest
-        for character in text:
-            if character == "\n":
+        *whole, rest = text.split("\n")
+        for line in whole:
+            # Most output is like this, and some jobs write a lot of it.
+            simple = line.removesuffix("\r")
+            if simple.isprintable() and simple.isascii() and len(simple) < MOST_CHARACTERS and self._is_at_start:
+                self._lines.append(((simple, self._ink),) if simple else ())
+            else:
+                self._print_in_line(line)
                 self._end_line()
-            elif character == "\r":
+        self._print_in_line(rest)
+
+    @property
+    def _is_at_start(self) -> bool:
+        """Of a line that nothing stands on or below."""
+        return not (self._current or self._column or self._below)
+
+    def _print_in_line(self, text: str) -> None:
+        for character in text:
+            if character == "\r":
                 self._column = 0
             elif character == "\b":
                 self._column = max(self._column - 1, 0)

@@ -13,6 +13,7 @@
 """
 
 from dataclasses import replace
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -37,7 +38,7 @@ from memwatch.tui.draw import (
 from memwatch.tui.draw.layout import Layout, Wants, layout_for
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Kind, Picture
-from memwatch.tui.widgets.panel import Drawing, Panel
+from memwatch.tui.widgets.panel import ROLE_CLASSES, Drawing, Panel
 
 ROWS = {
     "memory": "upper",
@@ -52,6 +53,7 @@ DEFAULT_ZOOM = "memory"
 
 class Dashboard(Screen[None]):
     AUTO_FOCUS = ""
+    COMPONENT_CLASSES: ClassVar[set[str]] = ROLE_CLASSES
 
     def __init__(self, kind: Kind, timeline: Drawing | None = None) -> None:
         super().__init__()

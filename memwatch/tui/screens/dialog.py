@@ -1,6 +1,7 @@
 """A question in the middle of the screen, or something to read. One key answers; Escape takes it back."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -9,7 +10,7 @@ from textual.screen import ModalScreen
 from memwatch.tui.draw.lines import BLANK, Line, Span, joined, line, width_of
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.model.picture import Picture
-from memwatch.tui.widgets.panel import Drawing, Panel
+from memwatch.tui.widgets.panel import ROLE_CLASSES, Drawing, Panel
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class Choice:
 
 class Dialog(ModalScreen[str]):
     """Dismissed with the value of a choice, or with "" if the user thought better of it."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = ROLE_CLASSES
 
     def __init__(self, title: str, text: list[Line], choices: list[Choice], look: Look) -> None:
         super().__init__()

@@ -11,10 +11,11 @@ from memwatch.tui.draw import header, output
 from memwatch.tui.draw.lines import Line, Span, cut, joined, line
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.model.picture import Picture
-from memwatch.tui.widgets.panel import PAGE, Drawing, Panel
+from memwatch.tui.widgets.panel import PAGE, ROLE_CLASSES, Drawing, Panel
 
 
 class OutputScreen(Screen[None]):
+    COMPONENT_CLASSES: ClassVar[set[str]] = ROLE_CLASSES
     BINDINGS: ClassVar[list[Any]] = [
         Binding("escape,l,q", "dismiss", "back", show=False),
         Binding("up,k", "rows(-1)", show=False),

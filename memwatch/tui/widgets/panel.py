@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.color import Color
@@ -10,7 +9,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.geometry import Region
-from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -42,11 +40,12 @@ class Drawing:
     from_end: bool = False
 
 
-class Panel(Widget):
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"role--{role}" for role in ROLES}
+# Screens have them as COMPONENT_CLASSES. Not each panel: to style hundreds takes half of the time to the first frame.
+ROLE_CLASSES = {f"role--{role}" for role in ROLES}
 
-    class Scrolled(Message):
-        """The user wants to see another part of what the panel has."""
+
+class Panel(Widget):
+    """Must be on a screen that has the ROLE_CLASSES."""
 
     def __init__(self, drawing: Drawing, id: str, can_focus: bool = False) -> None:
         super().__init__(id=id)
@@ -158,12 +157,12 @@ class Panel(Widget):
             return Style(bold=role in BOLD or None, dim=role in DIM or None, reverse=on in REVERSED or None)
         style = self.rich_style if ink is None else self.rich_style + inked_style(ink)
         if on:
-            behind = self.get_component_rich_style(f"role--{on}")
+            behind = self.screen.get_component_rich_style(f"role--{on}")
             # A banner has a background of its own; for all else it is the colour it would be drawn in.
             is_banner = on.startswith("on-")
             style += Style(color=behind.color, bgcolor=behind.bgcolor) if is_banner else Style(bgcolor=behind.color)
         if role:
-            own = self.get_component_rich_style(f"role--{role}")
+            own = self.screen.get_component_rich_style(f"role--{role}")
             color = None if on.startswith("on-") else own.color
             style += Style(color=color, bold=own.bold, dim=own.dim, italic=own.italic)
         return style
