@@ -120,6 +120,7 @@ def test_playing_goes_on_by_itself_and_stops_at_the_end(replay: ReplaySource) ->
                 await pilot.pause(0.05)
             await pilot.pause(0.5)
             assert not replay.is_playing
+            replay.speed = 0.5
             await pilot.press("space")
             assert replay.is_playing, "from the end it begins again"
 

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.geometry import Region
 
 from memwatch.tui.app import MemwatchApp
 from memwatch.tui.draw.glyphs import ASCII, MONOCHROME, UNICODE, Glyphs
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Kind
+from memwatch.tui.widgets.panel import Panel
 from tests.tui import script
 from tests.tui.running import run_async
 
@@ -112,11 +114,35 @@ def test_a_terminal_may_change_its_size_at_any_time() -> None:
             for size in [(80, 24), (40, 10), (60, 15), (10, 2), (200, 60), (120, 36)]:
                 await pilot.resize_terminal(*size)
                 await pilot.pause()
-            from memwatch.tui.widgets.panel import Panel
-
             memory = app.screen.query_one("#memory", Panel)
             assert memory.display
             assert memory.size.height == 9
+
+    run_async(run())
+
+
+def test_only_what_changed_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = script.ScriptedSource(script.brief())
+    app = MemwatchApp(source, Look())
+    drawn: list[str] = []
+    cells: list[int] = []
+    refresh = Panel.refresh
+
+    def noted(panel: Panel, *regions: Region, **options: Any) -> Panel:
+        drawn.append(str(panel.id))
+        cells.extend(region.area for region in regions)
+        return refresh(panel, *regions, **options)
+
+    async def run() -> None:
+        async with app.run_test(size=(120, 36)) as pilot:
+            await pilot.pause()
+            monkeypatch.setattr(Panel, "refresh", noted)
+            app.draw()
+            assert drawn == [], "nothing has changed"
+            source.tell(script.output(20, "\rone more line"))
+            app.draw()
+            assert set(drawn) == {"output"}
+            assert sum(cells) < 250
 
     run_async(run())
 

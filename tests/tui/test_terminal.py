@@ -194,6 +194,17 @@ def test_a_signal_to_memwatch_reaches_the_job_also_from_a_screen(tmp_path: Path)
         assert "got it" in terminal.text
 
 
+def test_a_screen_stays_small() -> None:
+    """60 MiB are promised."""
+    with Terminal(*RUN, "run", "--", "yes", "a line of output") as terminal:
+        terminal.see("RUNNING", "a line of output", "other big processes", "╭─ events")
+        status = Path(f"/proc/{terminal.pid}/status").read_text()
+        kib = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))
+        terminal.press("\x03")
+        terminal.end()
+    assert kib < 60 * 1024
+
+
 def test_the_first_ctrl_c_is_the_jobs(tmp_path: Path) -> None:
     script = f"trap 'echo interrupted; exit 3' INT; echo $$ > {tmp_path}/pid; while :; do sleep 0.05; done"
     with Terminal(*RUN, "run", "--", "sh", "-c", script) as terminal:
