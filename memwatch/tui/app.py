@@ -329,10 +329,19 @@ class MemwatchApp(SteadyApp[Left]):
         for binding in self.BINDINGS:
             if binding.description and binding.key != "space":
                 words = binding.description.capitalize()
-                yield SystemCommand(words, f"key {binding.key}", partial(self.run_action, binding.action))
+                key = _KEY_NAMES.get(binding.key, binding.key)
+                yield SystemCommand(words, f"key {key}", partial(self.run_action, binding.action))
         yield SystemCommand("Theme", "Choose another theme", self.action_change_theme)
 
 
+_KEY_NAMES = {
+    "slash": "/",
+    "question_mark,f1": "?",
+    "plus,equals_sign": "+",
+    "minus": "-",
+    "right_square_bracket": "]",
+    "left_square_bracket": "[",
+}
 _DONE = {
     "pause": "the job is paused",
     "resume": "the job runs on",

@@ -42,11 +42,18 @@ def run_app(app: "MemwatchApp") -> "Left | None":
 
     for number in (signal.SIGTERM, signal.SIGINT):
         if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, lambda *_: app.exit(Left.QUIT))
+            signal.signal(number, lambda *_: leave(app, Left.QUIT))
     left = app.run()
     if app.failure is not None:
         raise app.failure
     return left
+
+
+def leave(app: "MemwatchApp", left: "Left") -> None:
+    """From a signal's handler: the loop may be waiting, and must be woken."""
+    from asyncio import get_running_loop
+
+    get_running_loop().call_soon_threadsafe(app.exit, left)
 
 
 class RunScreen:
@@ -79,11 +86,11 @@ class RunScreen:
     def hang_up(self) -> None:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, LAST_S)
-        if self._app is None:
+        if self._app is None or not self._app.is_running:
             os._exit(128 + signal.SIGHUP)
         from memwatch.tui.app import Left
 
-        self._app.exit(Left.DETACHED)
+        leave(self._app, Left.DETACHED)
 
     def close(self, code: int | None) -> None:
         if self._last is None:
