@@ -255,7 +255,9 @@ def test_ctrl_z_stops_the_screen_alone_and_fg_brings_it_back_whole(tmp_path: Pat
         assert state_of(_pid_in(pid_file)) in ("S", "R", "D"), "the job goes on"
         terminal.press("clear; fg\n")
         terminal.see("RUNNING", "╭─ memory", "╭─ events", "q quit")
-        terminal.press("qx")
+        terminal.press("q")
+        terminal.see("leave?")
+        terminal.press("x")
         terminal.see("the job was ended, as you asked")
         terminal.press("exit\n")
         terminal.end()
