@@ -262,7 +262,7 @@ class MemwatchApp(SteadyApp[Left]):
         from memwatch.tui.screens.help import help_dialog
 
         if not isinstance(self.screen, Dialog):
-            self.push_screen(help_dialog(self._source.kind, self.look))
+            self.push_screen(help_dialog(self._source.kind, self.look, *self.size))
 
     def action_tree(self) -> None:
         self._set_look(as_tree=not self.look.as_tree)

@@ -279,7 +279,7 @@ def test_help_tells_the_keys_and_any_key_leads_back(key: str) -> None:
     async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
         await pilot.press(key)
         await pilot.pause()
-        assert "detach: job and guard run on" in screen.text()
+        assert "detach; it runs on" in screen.text()
         await pilot.press("a")
         assert isinstance(screen.app.screen, Dashboard)
 

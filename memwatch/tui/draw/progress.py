@@ -46,10 +46,12 @@ def when(picture: Picture, look: Look, with_range: bool = True) -> Line:
     eta = progress.eta
     if eta is None or eta.seconds is None:
         return (Span("ETA n/a", "dim"),)
-    words = [Span("ETA ", "dim"), Span(roughly(eta.seconds), "strong")]
-    if with_range and eta.soonest_s is not None and eta.latest_s is not None and eta.latest_s >= 10:
-        words.append(Span(f" ({between(eta.soonest_s, eta.latest_s, look.glyphs.range)})", "dim"))
-    return tuple(words)
+    about = roughly(eta.seconds)
+    words = line(Span("ETA ", "dim"), Span(about, "strong"))
+    if not with_range or eta.soonest_s is None or eta.latest_s is None:
+        return words
+    spread = between(eta.soonest_s, eta.latest_s, look.glyphs.range)
+    return words if spread == about else line(words, Span(f" ({spread})", "dim"))
 
 
 def _numbers(picture: Picture, progress: Progress, look: Look, width: int) -> Line:

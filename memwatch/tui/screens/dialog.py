@@ -7,10 +7,12 @@ from textual import events
 from textual.app import ComposeResult
 from textual.screen import ModalScreen
 
-from memwatch.tui.draw.lines import BLANK, Line, Span, joined, line, width_of
+from memwatch.tui.draw.lines import BLANK, Line, Span, joined, line, text_of, width_of, wrapped
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.model.picture import Picture
 from memwatch.tui.widgets.panel import ROLE_CLASSES, Drawing, Panel
+
+MARGIN = 8  # columns, for the frame and the space inside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,10 @@ class Dialog(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         panel = Panel(Drawing(self._lines, title=lambda *_: line(Span(self._title, "title"))), "question")
-        panel.styles.width = max(width_of(row) for row in [*self._rows(), line(self._title)]) + 8
-        panel.styles.height = len(self._rows()) + 2
+        wanted = max(width_of(row) for row in [*self._rows(MARGIN * 1000), line(self._title)]) + MARGIN
+        width = min(wanted, self.app.size.width)
+        panel.styles.width = width
+        panel.styles.height = len(self._rows(width - MARGIN)) + 2
         yield panel
 
     def on_mount(self) -> None:
@@ -54,16 +58,26 @@ class Dialog(ModalScreen[str]):
     def action_choose(self, value: str) -> None:
         self.dismiss(value)
 
-    def _rows(self) -> list[Line]:
-        keys = [
-            line(
-                Span(f"[{choice.key}]", choice.role, action=f"screen.choose('{choice.value}')"),
-                Span(f" {choice.words}", action=f"screen.choose('{choice.value}')"),
-            )
-            for choice in self._choices
-        ]
-        cancel = line(Span("[Esc]", "key", action="screen.choose('')"), Span(" back", action="screen.choose('')"))
-        return [BLANK, *self._text, BLANK, joined([*keys, cancel], "   "), BLANK]
+    def _rows(self, width: int) -> list[Line]:
+        """Where there is little room, words go on in the next row, and each choice has its own."""
+        keys = [_choice(choice) for choice in (*self._choices, Choice("Esc", "back", ""))]
+        in_a_row = joined(keys, "   ")
+        text = [row for part in self._text for row in _fitted(part, width)]
+        return [BLANK, *text, BLANK, *([in_a_row] if width_of(in_a_row) <= width else keys), BLANK]
 
     def _lines(self, picture: Picture, look: Look, width: int, height: int) -> list[Line]:
-        return [line("  ", row) if row else BLANK for row in self._rows()]
+        inner = width + 4 - MARGIN
+        return [line("  ", row) if row else BLANK for row in self._rows(inner)]
+
+
+def _choice(choice: Choice) -> Line:
+    action = f"screen.choose('{choice.value}')"
+    return line(Span(f"[{choice.key}]", choice.role, action=action), Span(f" {choice.words}", action=action))
+
+
+def _fitted(row: Line, width: int) -> list[Line]:
+    """What has no colours can be wrapped."""
+    is_plain = all(not span.role for span in row)
+    if not is_plain or width_of(row) <= width:
+        return [row]
+    return [line(text) for text in wrapped(text_of(row), width, 4)]

@@ -1,29 +1,31 @@
 """What the keys do, and what the pictures mean."""
 
-from memwatch.tui.draw.lines import BLANK, Line, Span, line
+from itertools import zip_longest
+
+from memwatch.tui.draw.lines import BLANK, Line, Span, line, padded
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Kind
 from memwatch.tui.screens.dialog import Dialog
 
 _RUN = [
     ("p Space", "pause, resume"),
-    ("s", "switch to shards (jobs that can)"),
-    ("x", "stop: ask it to end, wait, kill"),
+    ("s", "shards (jobs that can)"),
+    ("x", "stop: TERM, wait, KILL"),
     ("K", "kill at once"),
     ("g", "guard on, off"),
-    ("d", "detach: job and guard run on"),
-    ("Ctrl-C", "to the job; the second one asks"),
+    ("d", "detach; it runs on"),
+    ("Ctrl-C", "for the job; twice asks"),
 ]
 _REPLAY = [
     ("Space", "play, stand still"),
     ("← →", "a step back, forward"),
     ("n N", "next, previous event"),
     ("[ ]", "slower, faster"),
-    ("Home End", "to the start, to the end"),
+    ("Home End", "to the start, the end"),
 ]
 _VIEW = [
-    ("l", "the job's whole output"),
-    ("t o /", "tree, sort, filter processes"),
+    ("l", "the job's output"),
+    ("t o /", "tree, sort, filter"),
     ("Tab z", "next panel, zoom it"),
     ("c", "compact"),
     ("+ -", "longer, shorter charts"),
@@ -31,19 +33,32 @@ _VIEW = [
     ("Ctrl-P", "all commands, themes"),
     ("q", "quit"),
 ]
+COLUMN = 34
+ROOM_FOR_BOTH = 2 * COLUMN + 4  # columns
+ROOM_FOR_LEGEND = 18  # rows
 
 
-def help_dialog(kind: Kind, look: Look) -> Dialog:
-    keys = {Kind.RUN: _RUN, Kind.REPLAY: _REPLAY, Kind.WATCH: []}[kind]
-    glyphs = look.glyphs
-    solid, shaded, dots, broken = glyphs.heights[-1] * 2, glyphs.others * 2, glyphs.dot * 3, glyphs.level * 3
-    legend = [
-        line(Span(solid, "job"), " the job   ", Span(shaded, "others"), " other programs"),
-        line(Span(dots, "forecast"), " forecast: how memory goes on at this rate"),
-        line(Span(broken, "warn"), " warn, ", Span(broken, "act"), " act: where the guard steps in"),
-    ]
-    return Dialog("keys", [*_table([*keys, *_VIEW]), BLANK, *legend], [], look)
+def help_dialog(kind: Kind, look: Look, width: int, height: int) -> Dialog:
+    keys = [_table(part) for part in ({Kind.RUN: _RUN, Kind.REPLAY: _REPLAY, Kind.WATCH: []}[kind], _VIEW) if part]
+    rows = _beside(keys) if width >= ROOM_FOR_BOTH else [row for part in keys for row in part]
+    legend = [BLANK, *_legend(look)] if height >= ROOM_FOR_LEGEND else []
+    return Dialog("keys", [*rows, *legend], [], look)
 
 
 def _table(keys: list[tuple[str, str]]) -> list[Line]:
     return [line(Span(key.rjust(8), "key"), "  ", Span(words)) for key, words in keys]
+
+
+def _beside(parts: list[list[Line]]) -> list[Line]:
+    rows = zip_longest(*parts, fillvalue=BLANK)
+    return [line(*(padded(part, COLUMN) for part in row[:-1]), row[-1]) for row in rows]
+
+
+def _legend(look: Look) -> list[Line]:
+    glyphs = look.glyphs
+    solid, shaded, dots, broken = glyphs.heights[-1] * 2, glyphs.others * 2, glyphs.dot * 3, glyphs.level * 3
+    return [
+        line(Span(solid, "job"), " the job   ", Span(shaded, "others"), " other programs"),
+        line(Span(dots, "forecast"), " forecast: how memory goes on at this rate"),
+        line(Span(broken, "warn"), " warn, ", Span(broken, "act"), " act: where the guard steps in"),
+    ]
