@@ -11,6 +11,7 @@ from textual.app import SystemCommand
 from textual.binding import Binding
 from textual.screen import Screen
 
+from memwatch.errors import printable
 from memwatch.tui.draw.lines import line
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Kind, Picture, State
@@ -158,7 +159,7 @@ class MemwatchApp(SteadyApp[Left]):
                 self.say(str(event.get("text", "")))
 
     def say(self, text: str, severity: Any = "information") -> None:
-        self.notify(text, severity=severity, timeout=4, markup=False)
+        self.notify(printable(text), severity=severity, timeout=4, markup=False)
 
     # What the user wants done to the job
 

@@ -70,6 +70,11 @@ class RunScreen:
         from memwatch.tui.sources.live import LiveSource
 
         source = LiveSource(guard, heed, self._journal)
+        while source.read():
+            pass
+        if source.is_over:  # While we were loading: nothing is left to be shown on a screen.
+            self._last = source.picture()
+            return True
         self._app = make_app(source, self._options, self._journal)
         try:
             left = run_app(self._app)

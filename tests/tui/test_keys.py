@@ -344,3 +344,20 @@ def test_without_a_job_there_is_nothing_to_do_to_it(key: str) -> None:
 @pytest.mark.parametrize("key", ["q", "ctrl+c", "d"])
 def test_without_a_job_one_just_leaves(key: str) -> None:
     assert press(key, events=[], kind=Kind.WATCH).app.return_value == Left.QUIT
+
+
+def test_what_comes_from_outside_cannot_write_on_the_screen() -> None:
+    nasty = "name\x1b[2J\x1b]0;title\x07\nline\u202e"
+    events = script.brief()
+    start = {**script.start(["sh", "-c", nasty])}
+    note = {"t": script.START_T + 30, "event": "note", "text": nasty}
+    verdict = script.verdict(31, "warn", nasty)
+    progress = {"t": script.START_T + 5, "event": "progress", "done": 1, "total": 2, "unit": nasty, "name": nasty}
+
+    async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
+        screen.source.tell(note, verdict, progress)
+        await pilot.pause(0.3)
+        assert all(character.isprintable() or character == "\n" for character in screen.text())
+        assert all(text.isprintable() for text in screen.said)
+
+    on_screen(steps, [start, *events[1:]])

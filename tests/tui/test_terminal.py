@@ -74,6 +74,19 @@ def test_what_the_job_says_last_stays_on_the_terminal_and_its_code_is_ours(tmp_p
         assert "the job ended with code 1" in terminal.text
 
 
+def test_a_reserve_that_cannot_be_kept_is_refused_in_one_sentence() -> None:
+    with Terminal(*RUN, "run", "--reserve", "90T", "--", "true") as terminal:
+        assert terminal.end() == 2
+        assert "leaves nothing to the job" in " ".join(terminal.text.split())
+
+
+def test_what_is_done_in_no_time_needs_no_screen() -> None:
+    with Terminal(*RUN, "run", "--", "sh", "-c", "echo quick; exit 9") as terminal:
+        assert terminal.end() == 9
+        assert "quick" in terminal.text
+        assert "the job ended with code 9" in terminal.text
+
+
 def test_a_command_that_is_not_there_is_named_in_one_sentence() -> None:
     with Terminal(*RUN, "run", "--", "no-such-command") as terminal:
         assert terminal.end() == 127

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from memwatch.channel import Channel
 from memwatch.record.index import JournalIndex
-from memwatch.tui.model.picture import Kind, Picture
+from memwatch.tui.model.picture import Kind, Picture, State
 from memwatch.tui.model.story import Story
 from memwatch.tui.sources import Event
 from memwatch.tui.sources.past import take_past
@@ -27,12 +27,7 @@ class LiveSource:
         self._loop = asyncio.get_running_loop()
 
         def readable() -> None:
-            events = self._channel.receive()
-            for event in events:
-                self._heed(event)
-                if event.get("event") == "joined" and self._journal is not None:
-                    self._catch_up(self._journal, int(event["journal_bytes"]))
-                self._story.take(event)
+            events = self.read()
             if events:
                 changed(events)
             if not self._channel.is_open:
@@ -40,6 +35,20 @@ class LiveSource:
                 ended()
 
         self._loop.add_reader(self._channel.fileno(), readable)
+
+    def read(self) -> list[Event]:
+        """Take what has come so far."""
+        events = self._channel.receive()
+        for event in events:
+            self._heed(event)
+            if event.get("event") == "joined" and self._journal is not None:
+                self._catch_up(self._journal, int(event["journal_bytes"]))
+            self._story.take(event)
+        return events
+
+    @property
+    def is_over(self) -> bool:
+        return not self._channel.is_open or self._story.picture(0.0).state == State.ENDED
 
     def _catch_up(self, journal: str, journal_bytes: int) -> None:
         index = JournalIndex(journal, journal_bytes)
