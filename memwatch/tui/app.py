@@ -90,7 +90,7 @@ class MemwatchApp(SteadyApp[Left]):
         return self._source.picture()
 
     def get_default_screen(self) -> Screen[Any]:
-        return Dashboard(self._source.kind, self.timeline())
+        return Dashboard(self.picture, self.look, self.timeline())
 
     def timeline(self) -> Drawing | None:
         """What a replay shows of its time."""
@@ -105,7 +105,6 @@ class MemwatchApp(SteadyApp[Left]):
         self._source.stop()
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self.draw)
         width, height = self.size
         self._source.send({"command": "resize", "rows": height, "columns": max(width - 4, 20)})
 

@@ -288,7 +288,7 @@ def test_help_tells_the_keys_and_any_key_leads_back(key: str) -> None:
 
 def test_the_palette_has_the_actions() -> None:
     screen = Screen(script.brief())
-    names = [command.title for command in screen.app.get_system_commands(Dashboard(Kind.RUN))]
+    names = [command.title for command in screen.app.get_system_commands(screen.app.get_default_screen())]
     assert {"Pause or resume", "Switch to shards", "Kill", "Detach", "Export", "Theme"} <= set(names)
 
 

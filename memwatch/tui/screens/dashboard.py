@@ -55,15 +55,15 @@ class Dashboard(Screen[None]):
     AUTO_FOCUS = ""
     COMPONENT_CLASSES: ClassVar[set[str]] = ROLE_CLASSES
 
-    def __init__(self, kind: Kind, timeline: Drawing | None = None) -> None:
+    def __init__(self, picture: Picture, look: Look, timeline: Drawing | None = None) -> None:
         super().__init__()
-        self._kind = kind
+        self._kind = picture.kind
         self._timeline = timeline
         self._layout: Layout | None = None
         self._is_compact = False
         self._zoomed: str | None = None
-        self._picture = Picture(kind=kind)
-        self._look = Look()
+        self._picture = picture
+        self._look = look
 
     def compose(self) -> ComposeResult:
         yield Panel(Drawing(header.lines), "header")
@@ -89,7 +89,7 @@ class Dashboard(Screen[None]):
         yield Panel(Drawing(footer.lines), "footer")
 
     def on_resize(self) -> None:
-        self._lay_out()
+        self.show(self._picture, self._look)
 
     def show(self, picture: Picture, look: Look) -> None:
         self._picture, self._look = picture, look

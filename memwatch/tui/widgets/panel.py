@@ -52,7 +52,7 @@ class Panel(Widget):
         self.can_focus = can_focus
         self._drawing = drawing
         self._shown: list[Line] = []
-        self._picture = Picture()
+        self._picture: Picture | None = None  # Until there is one, nothing is drawn: it might not fit the terminal.
         self._look = Look()
         self._top = 0
         self._styles_known: dict[tuple[str, str, Ink | None], Style] = {}
@@ -111,9 +111,9 @@ class Panel(Widget):
 
     def _redraw(self) -> None:
         width, height = self.size
-        if not width or not height:
+        if self._picture is None or not width or not height:
             return
-        lines = self._drawn(width, height)
+        lines = self._drawn(self._picture, width, height)
         if self._look.glyphs.is_ascii:
             lines = [in_ascii(line) for line in lines]
         before, self._shown = self._shown, lines
@@ -124,8 +124,8 @@ class Panel(Widget):
         if changed:
             self.refresh(*changed)
 
-    def _drawn(self, width: int, height: int) -> list[Line]:
-        drawing, picture, look = self._drawing, self._picture, self._look
+    def _drawn(self, picture: Picture, width: int, height: int) -> list[Line]:
+        drawing, look = self._drawing, self._look
         is_bare = drawing.title is None
         inner = (width, height) if is_bare else inner_size(look.frame, width, height)
         if drawing.scrolled is not None:
