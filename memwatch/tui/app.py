@@ -188,7 +188,9 @@ class MemwatchApp(SteadyApp[Left]):
             self.ask_guard("shard")
 
     def action_stop(self) -> None:
-        text = ["It is asked to end (TERM); if it does not, it is killed.", "The tokenizer keeps everything."]
+        text = ["It is asked to end (TERM); if it does not, it is killed."]
+        if self.picture.title.startswith("tokenize "):
+            text.append("What was made so far is kept: the same command goes on with it.")
         self._ask_first("stop the job?", text, Choice("x", "stop", "stop", "act"))
 
     def action_kill(self) -> None:

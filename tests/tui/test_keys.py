@@ -182,10 +182,28 @@ def test_l_shows_the_whole_output_and_l_leads_back() -> None:
         await pilot.pause(0.1)
         assert isinstance(screen.app.screen, OutputScreen)
         assert "block 0012" in screen.text("whole")
-        await pilot.press("home", "end", "pageup", "l")
+        await pilot.press("l")
         assert isinstance(screen.app.screen, Dashboard)
 
     on_screen(steps)
+
+
+def test_the_whole_output_is_scrolled_from_end_to_end() -> None:
+    lines = script.output(1, "".join(f"line {number}\n" for number in range(300)))
+
+    async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
+        await pilot.press("l")
+        await pilot.pause(0.1)
+        assert "line 299" in screen.text("whole")
+        await pilot.press("home")
+        assert "line 0 " in screen.text("whole")
+        await pilot.press("pagedown")
+        assert "line 0 " not in screen.text("whole")
+        assert "line 10 " in screen.text("whole")
+        await pilot.press("end")
+        assert "line 299" in screen.text("whole")
+
+    on_screen(steps, [script.start(), lines])
 
 
 def test_o_sorts_by_something_else() -> None:

@@ -16,6 +16,10 @@ def subtitle(picture: Picture, look: Look) -> Line:
     return (Span("l", "key", action="app.output"), Span(" full", "dim", action="app.output"))
 
 
+def row_count(picture: Picture, look: Look, width: int) -> int:
+    return sum(len(in_rows(text, width)) for text in picture.output)
+
+
 def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -> list[Line]:
     """The last rows; `top` is how far they are scrolled back."""
     if not picture.output:

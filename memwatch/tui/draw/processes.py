@@ -32,6 +32,10 @@ def rows_of(picture: Picture, look: Look) -> list[Arranged]:
     return arranged(picture.processes, look.order, look.as_tree and picture.kind != Kind.WATCH, look.wanted)
 
 
+def row_count(picture: Picture, look: Look, width: int) -> int:
+    return 1 + len(picture.processes)
+
+
 def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -> list[Line]:
     found = rows_of(picture, look)
     if not found:

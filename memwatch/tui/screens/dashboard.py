@@ -48,6 +48,13 @@ ROWS = {
     "processes": "lower",
     "others": "lower",
 }
+PROCESSES = Drawing(
+    scrolled=processes.lines, rows=processes.row_count, title=processes.title, subtitle=processes.subtitle
+)
+OUTPUT = Drawing(
+    scrolled=output.lines, rows=output.row_count, title=output.title, subtitle=output.subtitle, from_end=True
+)
+EVENTS = Drawing(scrolled=events.lines, rows=events.row_count, title=events.title, from_end=True)
 DEFAULT_ZOOM = "memory"
 
 
@@ -77,12 +84,10 @@ class Dashboard(Screen[None]):
             yield Panel(Drawing(gpu.lines, title=gpu.title), "gpu", can_focus=True)
         yield Panel(Drawing(vitals.lines, title=vitals.title, subtitle=vitals.subtitle), "vitals", can_focus=True)
         with Horizontal(id="lower", classes="row"):
-            table = Drawing(scrolled=processes.lines, title=processes.title, subtitle=processes.subtitle)
-            yield Panel(table, "processes", can_focus=True)
+            yield Panel(PROCESSES, "processes", can_focus=True)
             yield Panel(Drawing(others.lines, title=others.title), "others", can_focus=True)
-        text = Drawing(scrolled=output.lines, title=output.title, subtitle=output.subtitle, from_end=True)
-        yield Panel(text, "output", can_focus=True)
-        yield Panel(Drawing(scrolled=events.lines, title=events.title, from_end=True), "events", can_focus=True)
+        yield Panel(OUTPUT, "output", can_focus=True)
+        yield Panel(EVENTS, "events", can_focus=True)
         yield Panel(Drawing(tiny.lines), "tiny")
         if self._timeline is not None:
             yield Panel(self._timeline, "timeline")

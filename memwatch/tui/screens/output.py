@@ -30,7 +30,7 @@ class OutputScreen(Screen[None]):
         first = Panel(Drawing(header.lines), "header")
         first.styles.height = 1
         yield first
-        yield Panel(Drawing(scrolled=output.lines, from_end=True), "whole")
+        yield Panel(Drawing(scrolled=output.lines, rows=output.row_count, from_end=True), "whole")
         last = Panel(Drawing(_keys), "keys")
         last.styles.height = 1
         yield last

@@ -27,14 +27,17 @@ REVERSED = ("on-warn", "on-act")
 Draw = Callable[[Picture, Look, int, int], list[Line]]
 DrawScrolled = Callable[[Picture, Look, int, int, int], list[Line]]
 Name = Callable[[Picture, Look], Line]
+Count = Callable[[Picture, Look, int], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What a panel shows. `scrolled` draws from an offset that the user moves; `from_end` counts it from the end."""
+    """What a panel shows. `scrolled` draws from an offset that the user moves; `from_end` counts it from the end, and
+    `rows` tells how many there are for a width."""
 
     lines: Draw | None = None
     scrolled: DrawScrolled | None = None
+    rows: Count | None = None
     title: Name | None = None
     subtitle: Name | None = None
     from_end: bool = False
@@ -102,7 +105,12 @@ class Panel(Widget):
             self.scroll_by(-3)
 
     def scroll_by(self, rows: int) -> None:
-        self._top = max(self._top + (-rows if self._drawing.from_end else rows), 0)
+        """As far as there is something to see."""
+        if self._picture is None or self._drawing.rows is None:
+            return
+        width, height = self._inner()
+        most = max(self._drawing.rows(self._picture, self._look, width) - height, 0)
+        self._top = min(max(self._top + (-rows if self._drawing.from_end else rows), 0), most)
         self._redraw()
 
     def scroll_to_end(self) -> None:
@@ -125,9 +133,7 @@ class Panel(Widget):
             self.refresh(*changed)
 
     def _drawn(self, picture: Picture, width: int, height: int) -> list[Line]:
-        drawing, look = self._drawing, self._look
-        is_bare = drawing.title is None
-        inner = (width, height) if is_bare else inner_size(look.frame, width, height)
+        drawing, look, inner = self._drawing, self._look, self._inner()
         if drawing.scrolled is not None:
             lines = drawing.scrolled(picture, look, *inner, self._top)
         else:
@@ -138,6 +144,11 @@ class Panel(Widget):
         title = drawing.title(picture, look)
         right = BLANK if drawing.subtitle is None else drawing.subtitle(picture, look)
         return framed(lines, look.frame, title, right, (width, height), look.glyphs, self.has_focus)
+
+    def _inner(self) -> tuple[int, int]:
+        """The size inside the frame, which only a panel with a title has."""
+        width, height = self.size
+        return (width, height) if self._drawing.title is None else inner_size(self._look.frame, width, height)
 
     def _action_at(self, x: int, y: int) -> str:
         for span in self._shown[y] if y < len(self._shown) else BLANK:
