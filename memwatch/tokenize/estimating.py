@@ -1,5 +1,6 @@
 """Know before you start: look at the inputs, the machine and the disk, and tell what a job would make and take."""
 
+import math
 import os
 import random
 import time
@@ -25,7 +26,7 @@ from memwatch.tokenize.plan import Plan, cores_here, least_bytes, peak_bytes, pl
 from memwatch.tokenize.row_sampling import sample_rows
 from memwatch.tokenize.rows import reading_bytes
 from memwatch.tokenize.rss import rss_bytes
-from memwatch.tokenize.sampling import WHOLE_BYTES, sample_line, tokenized_whole
+from memwatch.tokenize.sampling import SMALL_BYTES, WHOLE_BYTES, sample_line, tokenized_whole
 from memwatch.tokenize.settings import Request
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 
@@ -132,8 +133,9 @@ def look_into(inputs: list[Input], means: Means, deadline_s: float) -> list[Foun
     """What each input holds, in the order given."""
     found: dict[int, Found] = {i: _NOTHING for i, source in enumerate(inputs) if not source.size_bytes}
     left = [i for i in range(len(inputs)) if i not in found]
-    if sum(_unpacked_bytes(inputs[i]) for i in left) <= WHOLE_BYTES:
-        left_s = deadline_s - time.monotonic()
+    size_bytes = sum(_unpacked_bytes(inputs[i]) for i in left)
+    if size_bytes <= WHOLE_BYTES:
+        left_s = math.inf if size_bytes <= SMALL_BYTES else deadline_s - time.monotonic()
         found |= _tokenized_whole(inputs, left, means, time.monotonic() + WHOLE_SHARE * left_s)
         left = [i for i in left if i not in found]
     plain = [i for i in left if inputs[i].packing is None and inputs[i].kind != "parquet"]

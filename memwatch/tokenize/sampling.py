@@ -32,8 +32,9 @@ from memwatch.tokenize.settings import DEFAULT_BLOCK_BYTES
 PIECE_BYTES = 32 * KIB
 FIRST_PIECES = 32
 MOST_PIECES = 512
-# Up to here an input is tokenized whole, if the engine is quick enough.
+# Up to here an input is tokenized whole, if the engine is quick enough; a small one is, however busy the machine.
 WHOLE_BYTES = 16 * MIB
+SMALL_BYTES = MIB
 # Few pieces say little about the spread, so go on to this many even if it is late: a disk that turns is slow to seek.
 LEAST_PIECES = 16
 MOST_LATE_S = 0.5
