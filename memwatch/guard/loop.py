@@ -31,6 +31,7 @@ from memwatch.guard.tell import Teller
 from memwatch.guard.views import Views
 from memwatch.guard.wait import Ended, reap
 from memwatch.guard.watcher import Watcher
+from memwatch.probe.glance import glance
 from memwatch.probe.machine import Machine
 from memwatch.probe.position import InputPosition
 from memwatch.record.events import Event, output_event
@@ -67,7 +68,7 @@ class Guard:
         self._actor = Actor(self._job_now, watcher)
         self._journal = Journal.open(config.record, order.command) if config.keeps_record else None
         self._teller = Teller(self._views, self._journal, order.command)
-        before = self._look(())
+        before = glance()
         self._history.add(before)
         self._policy = Policy.keeping(reserve_bytes(config, before))
         self._decider = Decider(self._policy)
@@ -137,12 +138,10 @@ class Guard:
         self._wait(self._config.interval_s or next_interval_s(outlook))
 
     def _sample(self, roots: Any) -> Sample:
-        sample = self._scope.seen(self._look(roots), self._policy.reserve_bytes)
+        seen = self._machine.sample(time.monotonic(), time.time(), roots, self._spared)
+        sample = self._scope.seen(seen, self._policy.reserve_bytes)
         self._history.add(sample)
         return sample
-
-    def _look(self, roots: Any) -> Sample:
-        return self._machine.sample(time.monotonic(), time.time(), roots, self._spared)
 
     def _look_at_position(self, sample: Sample) -> None:
         position = None if self._position is None else self._position.look(sample.job, sample.clock_s)

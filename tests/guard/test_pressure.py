@@ -12,7 +12,8 @@ from memwatch.core.units import MIB
 from tests.cage import Cage, needs_cage
 from tests.guard.processes import Watched, state_of
 
-pytestmark = needs_cage
+# In one group: what the one swaps, the guard of the other sees.
+pytestmark = [needs_cage, pytest.mark.xdist_group("swap")]
 
 # Grows at a rate, in MiB/s, up to a size, and then sits there. The pieces come from the kernel ready for use, which is
 # faster than to have it fetch each page; they are written to, because nobody swaps zeros.

@@ -9,6 +9,7 @@ from memwatch.tui.draw.words import amount, between, clock, percent, rate, rough
 from memwatch.tui.model.picture import Picture, Progress, State
 
 TITLE = "progress"
+MOST_START_S = 10.0  # As long as that, a job may be busy with its start.
 
 
 def title(picture: Picture, look: Look) -> Line:
@@ -21,8 +22,14 @@ def title(picture: Picture, look: Look) -> Line:
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     progress = picture.progress
     if progress is None:
-        return [line(Span("the job does not tell how far it is, and reads no file that would", "dim"))]
+        return [line(Span(_nothing_known(picture), "dim"))]
     return [_bar_line(picture, progress, look, width), _numbers(picture, progress, look, width)]
+
+
+def _nothing_known(picture: Picture) -> str:
+    if (picture.elapsed_s or 0) < MOST_START_S:
+        return "the job has not told yet how far it is"
+    return "the job does not tell how far it is, and reads no file that would"
 
 
 def _bar_line(picture: Picture, progress: Progress, look: Look, width: int) -> Line:
