@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from memwatch.errors import printable
 from tests.benchmarks import desktop, growth, guard, throughput
 from tests.benchmarks.measure import NotMeasured
 from tests.benchmarks.report import machine
@@ -61,7 +62,7 @@ def estimate(args: argparse.Namespace, folder: Path) -> list[str]:
     command = [sys.executable, program, "--rounds", str(ESTIMATE_ROUNDS), "--corpus", args.corpus]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not done.stdout:
-        raise NotMeasured(done.stderr.strip().splitlines()[-1])
+        raise NotMeasured(printable(done.stderr.strip().rpartition("\n")[2]) or f"it ended with code {done.returncode}")
     return [f"- {line}" for line in done.stdout.splitlines()]
 
 
