@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,18 +113,14 @@ def beside(way: Way, folder: Path, lasts_s: int) -> list[str]:
     ):
         inside = guard.command if guard else lambda *command: list(command)
         stand_in = inside(sys.executable, HERE / "stand_in.py", DESKTOP_MIB, folder / "programs")
-        desktop = subprocess.Popen(slowly(made.command(*stand_in)), stdout=subprocess.PIPE, text=True)
-        assert desktop.stdout is not None
-        desktop.stdout.readline()
-        began = time.time()
-        command = slowly(made.command(*inside(*way.command)))
-        job = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True)
-        code = wait(job, lasts_s)
-        ended, killed = time.time(), desktop.poll() is not None
-        made.close()
-        job.wait()
-        touches = [touch for touch in map(touch_in, desktop.stdout) if touch and touch.t >= began]
-        desktop.wait()
+        with started(made, slowly(made.command(*stand_in)), stdout=subprocess.PIPE, text=True) as desktop:
+            desktop.stdout.readline()
+            began = time.time()
+            command = slowly(made.command(*inside(*way.command)))
+            with started(made, command, stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True) as job:
+                code = wait(job, lasts_s)
+                ended, killed = time.time(), desktop.poll() is not None
+            touches = [touch for touch in map(touch_in, desktop.stdout) if touch and touch.t >= began]
         by_earlyoom = guard is not None and guard.has_killed()
     if not killed:
         touches.append(Touch(ended, ended - max((touch.t for touch in touches), default=began)))  # The one under way.
@@ -132,6 +130,16 @@ def beside(way: Way, folder: Path, lasts_s: int) -> list[str]:
     elif code:
         done, lost = f"no, {ending(code, by_earlyoom, complaints)}", "no" if kept(folder / "out") else "all of it"
     return [*stalls(touches), "earlyoom killed the desktop" if killed else done, lost]
+
+
+@contextmanager
+def started(made: Cage, command: list[str], **options: Any) -> Iterator["subprocess.Popen[Any]"]:
+    """Ends with the whole cage, and is waited for: a cgroup cannot be removed before."""
+    with subprocess.Popen(command, **options) as process:
+        try:
+            yield process
+        finally:
+            made.close()
 
 
 def wait(job: "subprocess.Popen[bytes]", lasts_s: int) -> int | None:
