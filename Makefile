@@ -2,8 +2,8 @@
 # make test    install what the tests need, and run them
 # make test-vm  boot a Debian guest and test there what needs systemd and cgroup v2 (minutes; the first time as root)
 # make lint    ruff and mypy
-# make bench   measure memwatch against the script people use (some minutes; Debian, for the text)
 # make screenshots   make the pictures in screenshots/ from scripted runs
+# make bench   measure memwatch against what people use instead (10 minutes; Debian, for the text; root, for the guard)
 # make clean   remove what the others made
 
 PYTHON ?= python3
@@ -37,8 +37,12 @@ lint: $(VENV)/installed-dev
 	@echo "== ruff and mypy"
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
-bench: $(VENV)/installed-dev tests/benchmarks/corpus.txt
-	@$(BIN)/python tests/benchmarks/bench.py tests/benchmarks/corpus.txt
+CORPUS ?= tests/benchmarks/corpus.txt
+BENCH_OPTIONS ?=
+
+bench: $(VENV)/installed-bench $(CORPUS)
+	@echo "== measuring (up to 10 minutes on 2 quiet cores)"
+	@$(BIN)/python -m tests.benchmarks.bench $(CORPUS) $(BENCH_OPTIONS)
 
 tests/benchmarks/corpus.txt: | $(VENV)/installed-dev
 	@echo "== making real text to measure with (downloads about 130 MB of documentation packages)"
@@ -65,6 +69,11 @@ $(VENV)/installed-dev: $(VENV)/python pyproject.toml constraints.txt
 	@$(PIP) --editable '.[dev]' || { echo "cannot install what the tests need; is the package index reachable?" >&2; exit 1; }
 	@touch $@ $(VENV)/installed
 
+$(VENV)/installed-bench: $(VENV)/installed-dev
+	@echo "== installing what memwatch is compared with"
+	@$(PIP) --editable '.[bench]' || echo "cannot install all of it; the report says what is missing" >&2
+	@touch $@
+
 clean:
-	rm -rf $(VENV) demo tests/benchmarks/corpus.txt .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo tests/benchmarks/corpus.txt tests/benchmarks/corpus.tokens .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,5 +1,7 @@
 """What several tests need."""
 
+import ctypes
+import mmap
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -43,6 +45,19 @@ def error_of(finished: Finished) -> str:
 
 def read_tokens(path: Path, dtype: str = "<u2", offset: int = 0) -> np.ndarray:
     return np.fromfile(path, dtype=dtype, offset=offset)
+
+
+def cached_bytes(path: Path) -> int:
+    """How much of a file is in the page cache (mincore)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, mmap.MAP_SHARED, mmap.PROT_READ) as mapped:
+        pages = -(-len(mapped) // mmap.PAGESIZE)
+        flags = (ctypes.c_ubyte * pages)()
+        # A read-only mmap tells its address only by way of numpy.
+        view = np.frombuffer(mapped, dtype=np.uint8)
+        assert libc.mincore(ctypes.c_void_p(view.ctypes.data), ctypes.c_size_t(len(mapped)), flags) == 0
+        del view
+        return sum(flag & 1 for flag in flags) * mmap.PAGESIZE
 
 
 @dataclass

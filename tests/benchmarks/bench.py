@@ -1,148 +1,115 @@
 """Measures memwatch against what people use instead, side by side in one run, and writes results.md.
 
-    python tests/benchmarks/bench.py CORPUS [--rounds 3]
+    python -m tests.benchmarks.bench CORPUS
 
-Every figure is of a whole command, with start-up, fsync and checkpoints. The contenders take turns, the text is put
-into the page cache before each, and the median of the rounds counts: machines differ and moments too, ratios less so.
+Machines differ and moments too, ratios less so: contenders take turns, and medians count. What cannot be measured here
+(no root, no package) is said in words where its figure would be.
 """
 
 import argparse
-import importlib.metadata
-import os
-import platform
-import statistics
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 
-from memwatch.tokenize.rss import rss_bytes
-from memwatch.tokenize.vocabulary import encoding_named, rank_file
+import pytest
+
+from memwatch.errors import printable
+from tests.benchmarks import desktop, growth, guard, throughput
+from tests.benchmarks.measure import NotMeasured
+from tests.benchmarks.report import machine
 
 HERE = Path(__file__).parent
-TOKENIZE = [sys.executable, "-m", "memwatch", "run", "--ui", "none", "tokenize"]
+ESTIMATE_ROUNDS = 3
 
 
-@dataclass
-class Contender:
-    name: str
-    command: list[str]
-    rounds: int
-    seconds: list[float] = field(default_factory=list)
-    cpu_s: list[float] = field(default_factory=list)
-    peak_bytes: int = 0
-
-    @property
-    def median_s(self) -> float:
-        return statistics.median(self.seconds)
-
-
-def tree(pid: int) -> list[int]:
-    pids = [pid]
-    for each in pids:
-        try:
-            pids += map(int, Path(f"/proc/{each}/task/{each}/children").read_text().split())
-        except OSError:
-            continue
-    return pids
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--only", nargs="+", metavar="SECTION", help="some sections only: " + ", ".join(SECTIONS))
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each fast contender (%(default)s)")
+    parser.add_argument("--slow-rounds", type=int, default=2, help="turns of each slow one (%(default)s)")
+    parser.add_argument("--part", type=int, default=40, metavar="MB", help="text for the slow ones (%(default)s)")
+    parser.add_argument("--base", type=int, default=6, metavar="MB", help="the smallest text of growth (%(default)s)")
+    parser.add_argument("--bursts", type=int, default=7, help="bursts the guard must meet (%(default)s)")
+    parser.add_argument("--desktop", type=int, default=30, metavar="SECS", help="at most, beside a job (%(default)s)")
+    parser.add_argument("--results", type=Path, default=HERE / "results.md", help="the file to write (%(default)s)")
+    return parser.parse_args()
 
 
-def measure(contender: Contender, corpus: Path, out: Path) -> None:
-    subprocess.run(["cat", corpus], stdout=subprocess.DEVNULL, check=True)
-    subprocess.run(["rm", "-rf", out], check=True)
-    out.mkdir()
-    before = os.times()
-    started = time.perf_counter()
-    process = subprocess.Popen(contender.command, stdout=subprocess.DEVNULL)
-    while process.poll() is None:
-        contender.peak_bytes = max(contender.peak_bytes, sum(rss_bytes(pid) or 0 for pid in tree(process.pid)))
-        time.sleep(0.02)
-    contender.seconds.append(time.perf_counter() - started)
-    after = os.times()
-    contender.cpu_s.append(after.children_user + after.children_system - before.children_user - before.children_system)
-    if process.returncode:
-        sys.exit(f"bench: {contender.name} failed with code {process.returncode}")
+def speed(args: argparse.Namespace, folder: Path) -> list[str]:
+    return throughput.report(args.corpus, folder, args.part * 1_000_000, args.rounds, args.slow_rounds)
 
 
-def is_exact(corpus: Path, ranks: Path, out: Path) -> bool:
-    """Against tiktoken over the whole text, not in chunks as the script does it."""
-    code = (
-        "import sys, numpy as np; from pathlib import Path; from memwatch.tokenize.vocabulary import *;"
-        "text = open(sys.argv[2], 'rb').read().decode('utf-8', 'replace');"
-        "whole = reference(encoding_named('gpt2'), Path(sys.argv[1])).encode_to_numpy(text, disallowed_special=());"
-        "sys.exit(not np.array_equal(whole, np.fromfile(sys.argv[3], '<u2')))"
-    )
-    return subprocess.run([sys.executable, "-c", code, ranks, corpus, out / "train.bin"]).returncode == 0
+def cost_growth(args: argparse.Namespace, folder: Path) -> list[str]:
+    return growth.report(args.corpus, folder, args.base * 1_000_000)
 
 
-def table(contenders: list[Contender], megabytes: float) -> list[str]:
-    lines = ["| | MB/s | MB/s per core used | peak RSS, MiB | times the script |", "|---|---:|---:|---:|---:|"]
-    script = contenders[0].median_s
-    for contender in contenders:
-        cores = max(statistics.median(contender.cpu_s) / contender.median_s, 1)
-        speed = megabytes / contender.median_s
-        lines.append(
-            f"| {contender.name} | {speed:.1f} | {speed / cores:.1f} | {contender.peak_bytes / 2**20:.0f} "
-            f"| {script / contender.median_s:.1f} |"
-        )
-    return lines
+def protection(args: argparse.Namespace, folder: Path) -> list[str]:
+    return guard.report(folder, args.bursts)
 
 
-def machine() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown model")
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("gigatoken", "tiktoken", "numpy"))
-    return (
-        f"{os.cpu_count()} cores of {model}, Linux {platform.release()}, Python {platform.python_version()}, {versions}"
-    )
+def stand_in_desktop(args: argparse.Namespace, folder: Path) -> list[str]:
+    return desktop.report(args.corpus, folder, args.desktop)
+
+
+def estimate(args: argparse.Namespace, folder: Path) -> list[str]:
+    program = HERE / "estimate.py"
+    if not program.exists():
+        raise NotMeasured("this version has no estimate")
+    command = [sys.executable, program, "--rounds", str(ESTIMATE_ROUNDS), "--corpus", args.corpus]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not done.stdout:
+        raise NotMeasured(printable(done.stderr.strip().rpartition("\n")[2]) or f"it ended with code {done.returncode}")
+    return [f"- {line}" for line in done.stdout.splitlines()]
+
+
+Section = Callable[[argparse.Namespace, Path], list[str]]
+SECTIONS: dict[str, tuple[str, Section]] = {
+    "speed": ("Speed, memory and exactness", speed),
+    "growth": ("How cost grows with the input", cost_growth),
+    "guard": ("The guard", protection),
+    "desktop": ("A desktop beside the job", stand_in_desktop),
+    "estimate": ("The estimate", estimate),
+}
+
+
+def lines_of(section: Section, args: argparse.Namespace, folder: Path) -> list[str]:
+    try:
+        return section(args, folder)
+    except (NotMeasured, OSError, subprocess.SubprocessError, pytest.skip.Exception) as reason:
+        return [f"Not measured: {reason}."]
+
+
+def end(*_: object) -> None:
+    """By way of every `finally`, so that no swap file, cage or hog stays behind; a second signal must not break in."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(128 + signal.SIGTERM)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path)
-    parser.add_argument("--rounds", type=int, default=3)
-    args = parser.parse_args()
-    megabytes = args.corpus.stat().st_size / 1e6
-    ranks = rank_file(encoding_named("gpt2"))
+    args = options()
+    signal.signal(signal.SIGTERM, end)
+    args.corpus = args.corpus.resolve()
+    started_s = time.monotonic()
+    parts = []
     with tempfile.TemporaryDirectory(dir=args.corpus.parent) as folder:
-        out = Path(folder) / "out"
-        corpus = str(args.corpus)
-        exact = ["--out", str(out), "--val-ratio", "0"]
-        contenders = [
-            Contender(
-                "the script (one list of ints)",
-                [sys.executable, str(HERE / "script.py"), str(ranks), corpus, str(out / "train.bin")],
-                1,
-            ),
-            Contender(
-                "gigatoken, bare loop, nothing written",
-                [sys.executable, str(HERE / "bare_loop.py"), str(ranks), corpus],
-                args.rounds,
-            ),
-            Contender("memwatch, one worker", [*TOKENIZE, corpus, *exact, "--workers", "1"], args.rounds),
-            Contender("memwatch", [*TOKENIZE, corpus, *exact], args.rounds),
-        ]
-        for turn in range(args.rounds):
-            for contender in contenders:
-                if turn < contender.rounds:
-                    print(f"round {turn + 1}: {contender.name}", file=sys.stderr)
-                    measure(contender, args.corpus, out)
-        exactness = "yes" if is_exact(args.corpus, ranks, out) else "NO"
-    script, bare, _, ours = contenders
+        for name, (title, section) in SECTIONS.items():
+            if not args.only or name in args.only:
+                began_s = time.monotonic()
+                parts += ["", f"## {title}", "", *lines_of(section, args, Path(folder))]
+                print(f"{name}: {time.monotonic() - began_s:.0f} s", file=sys.stderr)
     lines = [
         "# Results of bench.py",
         "",
-        f"{megabytes:.0f} MB of real English text ({machine()}).",
-        "",
-        *table(contenders, megabytes),
-        "",
-        f"- memwatch to the script: **{script.median_s / ours.median_s:.1f}x** (to reach: 15x)",
-        f"- memwatch to the bare loop: **{bare.median_s / ours.median_s:.2f}x** (to reach: 0.7x)",
-        f"- tokens equal to tiktoken's over the whole text: **{exactness}**",
+        f"{args.corpus.stat().st_size / 1e6:.0f} MB of real English text. {machine()}. "
+        f"Measured in one run of {(time.monotonic() - started_s) / 60:.0f} minutes.",
+        *parts,
     ]
-    (HERE / "results.md").write_text("\n".join(lines) + "\n")
+    args.results.write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
     return 0
 

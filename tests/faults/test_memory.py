@@ -3,10 +3,8 @@
 What is measured here is small (half a GiB at the most), and each job would stop at its own limit long before it hurts.
 """
 
-import ctypes
 import gzip
 import json
-import mmap
 import random
 import subprocess
 import sys
@@ -14,12 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from tests.faults.jobs import RunningJob
+from tests.helpers import cached_bytes
 
 MIB = 1 << 20
 LIMIT_MIB = 300
@@ -110,19 +108,6 @@ def test_twenty_times_the_input_takes_no_more_memory(real_text: Path, tmp_path: 
     second = peak_rss_of(often, "--out", tmp_path / "20")
     # The same words come again, so what the engine remembers is the same too; the rest is noise of the allocator.
     assert second < first * 1.25 + 16 * MIB, f"{first / MIB:.0f} MiB, then {second / MIB:.0f} MiB"
-
-
-def cached_bytes(path: Path) -> int:
-    """How much of a file is in the page cache (mincore)."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, mmap.MAP_SHARED, mmap.PROT_READ) as mapped:
-        pages = -(-len(mapped) // mmap.PAGESIZE)
-        flags = (ctypes.c_ubyte * pages)()
-        # A read-only mmap tells its address only by way of numpy.
-        view = np.frombuffer(mapped, dtype=np.uint8)
-        assert libc.mincore(ctypes.c_void_p(view.ctypes.data), ctypes.c_size_t(len(mapped)), flags) == 0
-        del view
-        return sum(flag & 1 for flag in flags) * mmap.PAGESIZE
 
 
 @pytest.fixture
