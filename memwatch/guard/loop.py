@@ -15,6 +15,7 @@ from memwatch.channel import Channel
 from memwatch.core.actions import Action, By, LadderSettings, Step, Wish
 from memwatch.core.forecast import Forecast, forecast, next_interval_s
 from memwatch.core.history import History
+from memwatch.core.kernel_kills import KernelKills
 from memwatch.core.ladder import Ladder
 from memwatch.core.policy import Decider, Policy, Verdict
 from memwatch.core.sample import Sample
@@ -38,6 +39,7 @@ from memwatch.record.journal import Journal
 
 # Signals that end or interrupt are for everyone in the job, as a terminal sends them; others for its first process.
 FOR_ALL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCONT)
+KILLED = 128 + signal.SIGKILL
 BY_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 
 
@@ -64,11 +66,13 @@ class Guard:
         self._position: InputPosition | None = InputPosition()  # None: the job tells of its progress itself.
         self._spared = {watcher.pid}
         self._history = History()
+        self._kernel_kills = KernelKills()
         self._actor = Actor(self._job_now, watcher)
         self._journal = Journal.open(config.record, order.command) if config.keeps_record else None
         self._teller = Teller(self._views, self._journal, order.command)
         before = self._look(())
         self._history.add(before)
+        self._kernel_kills.look(before)
         self._policy = Policy.keeping(reserve_bytes(config, before))
         self._decider = Decider(self._policy)
         wish = Wish(config.on_pressure)
@@ -101,9 +105,16 @@ class Guard:
             self._teller.output_tail(self._output.tail)
         code = ExitCode.STOPPED if self._stopped_by == By.GUARD else ended.exit_code
         self._views.close()  # Before the journal says that it is over: nobody is to find a door and no guard.
-        self._teller.exit(ended, code, self._stopped_by, self._left_behind())
+        more = {"kernel_oom": True} if self._is_kernels_doing(ended) else {}
+        self._teller.exit(ended, code, self._stopped_by, left_behind=self._left_behind(), **more)
         self._watcher.dismiss()
         return code
+
+    def _is_kernels_doing(self, ended: Ended) -> bool:
+        """A shell tells in its exit code of a child that was killed."""
+        if self._stopped_by is not None or ended.exit_code != KILLED:
+            return False
+        return self._kernel_kills.happened_by(self._sample({os.getpid()}).clock_s)
 
     def _open_door(self) -> None:
         journal = self._journal
@@ -139,6 +150,7 @@ class Guard:
     def _sample(self, roots: Any) -> Sample:
         sample = self._scope.seen(self._look(roots), self._policy.reserve_bytes)
         self._history.add(sample)
+        self._kernel_kills.look(sample)
         return sample
 
     def _look(self, roots: Any) -> Sample:
@@ -243,7 +255,7 @@ class Guard:
     def _hear_job(self) -> None:
         for message in self._job_channel.receive():
             match message.pop("event", None):
-                case "hello" if "shard" in message.get("can", ()):
+                case "hello" if "shard" in _words(message.get("can")):
                     self._can_shard()
                 case "output" if isinstance(message.get("folder"), str):
                     self._machine.output_folder = message["folder"]
@@ -276,7 +288,8 @@ class Guard:
         command = str(message.get("command"))
         if command == "signal":
             number = _whole(message.get("number"), 0)
-            self._actor.pass_on(number, to_all=number in FOR_ALL)
+            if number != signal.SIGSTOP:  # That is `pause`, which is undone if the guard dies.
+                self._actor.pass_on(number, to_all=number in FOR_ALL)
         elif command in ("guard_on", "guard_off"):
             self._is_on = command == "guard_on"
             self._teller.guard(self._is_on, self._ladder_settings.can_shard)
@@ -296,6 +309,11 @@ class Guard:
 def _whole(value: object, otherwise: int) -> int:
     """Views may say what they like; it must not be the guard's end."""
     return value if isinstance(value, int) and 0 <= value < 1 << 16 else otherwise
+
+
+def _words(value: object) -> list[object]:
+    """So may jobs."""
+    return value if isinstance(value, list) else []
 
 
 def _with_shards(settings: LadderSettings) -> LadderSettings:
