@@ -105,7 +105,7 @@ def _last_words(event: dict[str, Any]) -> list[str]:
         how = "was killed by signal 9" if is_kill else f"ended with {event.get('code')}"
         words.append(f"the job {how} when the kernel killed for want of memory; memwatch diagnose tells more")
     elif event.get("by") is None and is_kill:
-        words.append("the job was killed by signal 9, and not by memwatch; memwatch diagnose tells if the kernel did it")
+        words.append("the job was killed by signal 9, not by memwatch; memwatch diagnose tells if the kernel did it")
     if event.get("left_behind"):
         words.append(f"the job left {event['left_behind']} processes behind; they run on without a guard")
     return words
