@@ -12,18 +12,10 @@ PARTIAL = ".memwatch-partial"
 
 
 class RunningJob:
-    def __init__(self, *arguments: object, **options: object) -> None:
-        command = [
-            sys.executable,
-            "-m",
-            "memwatch",
-            "run",
-            "--no-record",
-            "--ui",
-            "plain",
-            "tokenize",
-            *map(str, arguments),
-        ]
+    def __init__(self, *arguments: object, record: object = None, **options: object) -> None:
+        kept = ["--no-record"] if record is None else ["--record", str(record)]
+        ours = [sys.executable, "-m", "memwatch", "run", *kept, "--ui", "plain"]
+        command = [*ours, "tokenize", *map(str, arguments)]
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **options
         )  # type: ignore[call-overload]
