@@ -29,6 +29,7 @@ class Teller:
     def start(self, limits: dict[str, object], containment: dict[str, object], **more: object) -> None:
         if self._journal is not None:
             self._views.send(self._journal.start(limits, containment, None, **more))
+            self._tell_of_journal(self._journal)  # At once: a short job has no sample.
         else:
             event = events.start_event(time.time(), "", GuardId.this(), self._command, limits, containment)
             self._views.send(event | more)

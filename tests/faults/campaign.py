@@ -22,19 +22,12 @@ from pathlib import Path
 
 from memwatch.record.replay import read_events
 from tests.faults.clock import JumpingClock
-from tests.faults.jobs import PARTIAL, RunningJob
+from tests.faults.jobs import SLOW, RunningJob, contents, started_writing
 from tests.guard.processes import children, command_of, send, state_of, wait_until
 from tests.helpers import HANG_S, memwatch
 
 OPTIONS = ("--val-ratio", "0.01", "--documents", "blank", "--shard-tokens", "300k")
-# tiktoken with one worker takes some seconds for the text, which leaves time to do harm.
-SLOW = ("--engine", "tiktoken", "--workers", 1, "--block-size", "64k")
 JUMPS_S = (-(10**9), -86400, -3600, 3600, 86400, 10**9)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """The output files; the manifest tells of times, which differ."""
-    return {p.name: p.read_bytes() for p in folder.iterdir() if p.name not in ("manifest.json", PARTIAL)}
 
 
 class Harmed:
@@ -52,16 +45,12 @@ class Harmed:
     def start(self, **options: object) -> RunningJob:
         return RunningJob(*self.command, *SLOW, record=self.journal, **options)
 
-    def is_writing(self) -> bool:
-        part = self.out / PARTIAL / "train_0000.part"
-        return (part.exists() and part.stat().st_size > 0) or (self.out / "train_shard_0000.bin").exists()
-
     def is_done(self) -> bool:
         return (self.out / "manifest.json").exists()
 
     def wait_a_moment(self) -> None:
         """Until it writes, and then some of the time that it takes."""
-        wait_until(lambda: self.is_writing() or self.is_done(), "the run begins to write")
+        wait_until(lambda: started_writing(self.out) or self.is_done(), "the run begins to write")
         time.sleep(self.chance.uniform(0.0, 0.5))
 
     def finish(self) -> dict[str, bytes]:

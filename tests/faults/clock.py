@@ -1,6 +1,6 @@
 """A clock that jumps, for every process of a run: a small library in front of the C library's own.
 
-Only CLOCK_REALTIME jumps, as when somebody sets the clock; nothing sets a monotonic clock. How far is written in a file.
+Only CLOCK_REALTIME jumps, as when somebody sets the clock; nothing sets a monotonic one. How far is in a file.
 """
 
 import os

@@ -3,12 +3,25 @@
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 from memwatch.tokenize.rss import rss_bytes
 from tests.guard.processes import children, command_of, send, wait_until
 from tests.helpers import HANG_S
 
 PARTIAL = ".memwatch-partial"
+# tiktoken with one worker takes some seconds for the text, which leaves time to do harm.
+SLOW = ("--engine", "tiktoken", "--workers", 1, "--block-size", "64k")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The output files; the manifest tells of times, which differ."""
+    return {p.name: p.read_bytes() for p in folder.iterdir() if p.name not in ("manifest.json", PARTIAL)}
+
+
+def started_writing(folder: Path) -> bool:
+    part = folder / PARTIAL / "train_0000.part"
+    return (part.exists() and part.stat().st_size > 0) or (folder / "train_shard_0000.bin").exists()
 
 
 class RunningJob:
