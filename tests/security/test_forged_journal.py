@@ -67,7 +67,9 @@ def check(*command: object) -> None:
 def test_all_of_them_together_are_a_table(real: list[dict[str, Any]], folder: Path) -> None:
     for i, number in enumerate(ABSURD):
         write(folder / f"20260101-000000-{i}.jsonl", [forged(event, None, number) for event in real])
-        write(folder / f"20260101-000001-{i}.jsonl", [{**forged(event, HOSTILE, number), "t": number} for event in real])
+        write(
+            folder / f"20260101-000001-{i}.jsonl", [{**forged(event, HOSTILE, number), "t": number} for event in real]
+        )
     (folder / f"20260101-000002-{HOSTILE}.jsonl").write_text("x")
     check("runs")
     check("runs", "--json")
