@@ -32,7 +32,9 @@ def test_no_event_is_a_views_end(kind: str, facts: dict[str, object]) -> None:
     PlainView().show({**facts, "event": kind})
 
 
-@pytest.mark.parametrize("signal, by, words", [(9, None, "not by memwatch"), (9, "guard", None), (15, None, None)])
+@pytest.mark.parametrize(
+    ("signal", "by", "words"), [(9, None, "not by memwatch"), (9, "guard", None), (15, None, None)]
+)
 def test_only_a_kill_that_was_not_ours_is_told(signal: int, by: str | None, words: str | None) -> None:
     line = line_for({"event": "exit", "code": 128 + signal, "signal": signal, "by": by})
     assert line is None if words is None else words in (line or "")

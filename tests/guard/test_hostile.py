@@ -209,7 +209,7 @@ class Selector:
         del self.heard[channel]
 
 
-@pytest.mark.parametrize("messages, reads", [(1000, 1), (1, MOST_READS)])
+@pytest.mark.parametrize(("messages", "reads"), [(1000, 1), (1, MOST_READS)])
 def test_an_ear_rests_when_it_has_heard_its_share(messages: int, reads: int) -> None:
     now_s = 100.0
     ours, theirs = socket.socketpair()

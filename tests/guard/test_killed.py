@@ -1,4 +1,4 @@
-"""A job that somebody else has killed: the view and the journal say that it was not memwatch, and if it was the kernel."""
+"""A job that somebody else has killed: it is told that it was not memwatch, and whether the kernel did so then."""
 
 import json
 import sys
