@@ -1,6 +1,8 @@
 # make demo    install into .venv, make a small real text file, and tokenize it to the end
 # make test    install what the tests need, and run them
 # make test-vm  boot a Debian guest and test there what needs systemd and cgroup v2 (minutes; the first time as root)
+# make faults  harm tokenize runs in every way, TIMES times each, and compare what they make (about TIMES minutes)
+# make soak    guard tokenize runs for MINUTES minutes, and disturb them
 # make lint    ruff and mypy
 # make screenshots   make the pictures in screenshots/ from scripted runs
 # make bench   measure memwatch against what people use instead (10 minutes; Debian, for the text; root, for the guard)
@@ -11,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-vm lint bench screenshots clean
+.PHONY: demo test test-vm faults soak lint bench screenshots clean
 
 demo: $(VENV)/installed
 	@echo "== making demo/text.txt from Python's own documentation and library"
@@ -32,6 +34,18 @@ test-vm: $(VENV)/installed-dev
 	@$(BIN)/python -m tests.vm.guest
 	@echo "== testing in the guest (some minutes; it is emulated)"
 	@$(BIN)/python -m pytest --vm -s tests/vm
+
+TIMES ?= 20
+MINUTES ?= 20
+
+faults: $(VENV)/installed-dev demo/faults.txt
+	@$(BIN)/python -m tests.faults.campaign demo/faults.txt --times $(TIMES)
+
+soak: $(VENV)/installed-dev demo/faults.txt
+	@$(BIN)/python -m tests.faults.soak demo/faults.txt --minutes $(MINUTES) --folder demo/soak
+
+demo/faults.txt: | $(VENV)/installed-dev
+	@$(BIN)/python recipes/make_text.py $@ --megabytes 5
 
 lint: $(VENV)/installed-dev
 	@echo "== ruff and mypy"

@@ -35,6 +35,10 @@ class Cage:
         enter = f'echo $$ > "{self._path}/cgroup.procs" && exec "$@"'
         return ["sh", "-c", enter, "sh", *map(str, command)]
 
+    def forbid_swap(self) -> None:
+        """What does not fit is killed, also where another test has made swap."""
+        (self._path / "memory.swappiness").write_text("0")
+
     def number(self, file: str) -> int:
         return int((self._path / file).read_text())
 

@@ -18,6 +18,8 @@ from memwatch.guard.join import connect
 from memwatch.record.find import journal_of
 from memwatch.record.replay import lines_of, parse_event
 
+MOST_COMMAND_CHARACTERS = 200  # of a greeting
+
 Show = Callable[[dict[str, Any]], None]
 
 
@@ -103,7 +105,8 @@ def _greet(view: PlainView, past: list[dict[str, Any]]) -> None:
     start = next((event for event in past if event["event"] == "start"), None)
     if start is None:
         return
-    command = " ".join(map(str, start.get("command", ())))
+    words = start.get("command")
+    command = " ".join(map(str, words if isinstance(words, list) else ()))[:MOST_COMMAND_CHARACTERS]
     ran = format_duration(float(past[-1]["t"]) - float(start["t"]))
     view.show({"event": "note", "text": f"joined: {command}, running for {ran}; Ctrl-C leaves it running"})
     for kind in ("verdict", "progress"):

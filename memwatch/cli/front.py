@@ -53,6 +53,7 @@ class Front:
         self._screen = screen
         self._job_pid: int | None = None
         self._code: int | None = None
+        self._guard_failed = False
         self._refusal: str | None = None
         self._job_terminal: int | None = None
         self._has_terminal = screen is None and _is_in_foreground()
@@ -132,8 +133,9 @@ class Front:
 
     def _heed_silently(self, event: dict[str, Any]) -> None:
         match event.get("event"):
-            case "start":
+            case "start" | "failed":
                 self._job_pid = event["pid"]
+                self._guard_failed = event["event"] == "failed"
             case "exit":
                 self._code = event["code"]
             case "refused":
@@ -145,6 +147,8 @@ class Front:
         self._heed_silently(event)
         if self._view is not None:
             self._view.show(event)
+        elif event.get("event") == "failed":
+            print(f"memwatch: {printable(event['text'])}", file=sys.stderr)
 
     def _suspend(self) -> None:
         """Ctrl-Z stopped the job: stop as well, so that the shell takes over, and go on together."""
@@ -166,7 +170,7 @@ class Front:
     def _wait_without_guard(self) -> int:
         if self._job_pid is None:
             raise Broken("the guard ended before it could start the job")
-        if self._view is not None:
+        if self._view is not None and not self._guard_failed:
             self._view.show({"event": "note", "text": "the guard was killed; the job goes on without it"})
         try:
             self._drain_terminal(self._job_pid)

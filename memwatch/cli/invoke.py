@@ -4,7 +4,7 @@ import signal
 
 import click
 
-from memwatch.errors import ExitCode, exit_with_sentence
+from memwatch.errors import ExitCode, exit_with_sentence, printable
 
 
 def invoke(command: click.Command, name: str, arguments: list[str]) -> int:
@@ -14,9 +14,18 @@ def invoke(command: click.Command, name: str, arguments: list[str]) -> int:
         except click.exceptions.Exit as end:
             return end.exit_code
         except click.ClickException as error:
-            error.show()
+            _show(error)
             return ExitCode.USAGE
         except click.Abort:
             return 128 + signal.SIGINT
 
     return exit_with_sentence(run)
+
+
+def _show(error: click.ClickException) -> None:
+    """As click does; but it repeats what it was given."""
+    words = printable(error.format_message())
+    if isinstance(error, click.UsageError):
+        click.UsageError(words, error.ctx).show()
+    else:
+        click.ClickException(words).show()

@@ -2,12 +2,14 @@
 
 import io
 import os
+import signal
 import sys
 import time
 from contextlib import suppress
 from typing import Any, TextIO
 
 from memwatch.core.actions import IN_WORDS
+from memwatch.core.progress import plausible_progress
 from memwatch.core.units import format_count, format_duration, format_size
 from memwatch.errors import printable
 
@@ -31,9 +33,9 @@ class PlainView:
             case "output":
                 self._pass_on(str(event.get("text", "")))
             case "progress":
-                is_last = bool(event.get("total")) and event.get("done") == event["total"]
+                is_last = bool(event.get("total")) and event.get("done") == event.get("total")
                 self._progress(progress_line(event), is_last)
-            case "verdict" if event["level"] == self._level:
+            case "verdict" if event.get("level") == self._level:
                 pass  # It goes on, and was said.
             case _:
                 self._level = event.get("level", self._level)
@@ -76,23 +78,37 @@ class PlainView:
 
 
 def line_for(event: dict[str, Any]) -> str | None:
-    """What to say about an event, or None if it is nothing to talk about."""
-    match event.get("event"):
-        case "note" | "refused":
-            return str(event.get("text", ""))
-        case "verdict" if event["level"] in ("warn", "act"):
-            return f"{event['level'].upper()}  {event['reason']}"
-        case "action" if event["action"] in IN_WORDS:
-            return f"{IN_WORDS[event['action']]}: {event['reason']}{_what_next(event)}"
-        case "exit" if event.get("left_behind"):
-            return f"the job left {event['left_behind']} processes behind; they run on without a guard"
+    """What to say about an event, or None if it is nothing to talk about. It may be from a journal, and be anything."""
+    match event:
+        case {"event": "note" | "refused" | "failed", "text": str(text)}:
+            return text
+        case {"event": "verdict", "level": "warn" | "act" as level}:
+            return f"{level.upper()}  {event.get('reason')}"
+        case {"event": "action", "action": str(action)} if action in IN_WORDS:
+            return f"{IN_WORDS[action]}: {event.get('reason')}{_what_next(event)}"
+        case {"event": "exit"}:
+            return "; ".join(_last_words(event)) or None
     return None
 
 
 def _what_next(event: dict[str, Any]) -> str:
-    if event["deadline_in_s"] is None or event["next"] is None:
-        return ""
-    return f"; if nothing changes it is told to {_NEXT[event['next']]} in {format_duration(event['deadline_in_s'])}"
+    match event:
+        case {"deadline_in_s": int() | float() as seconds, "next": str(step)} if step in _NEXT:
+            return f"; if nothing changes it is told to {_NEXT[step]} in {format_duration(seconds)}"
+    return ""
+
+
+def _last_words(event: dict[str, Any]) -> list[str]:
+    words = []
+    is_kill = event.get("signal") == signal.SIGKILL
+    if event.get("by") is None and event.get("kernel_oom"):
+        how = "was killed by signal 9" if is_kill else f"ended with {event.get('code')}"
+        words.append(f"the job {how} when the kernel killed for want of memory; memwatch diagnose tells more")
+    elif event.get("by") is None and is_kill:
+        words.append("the job was killed by signal 9, not by memwatch; memwatch diagnose tells if the kernel did it")
+    if event.get("left_behind"):
+        words.append(f"the job left {event['left_behind']} processes behind; they run on without a guard")
+    return words
 
 
 _NEXT = {"stop": "end", "kill": "end at once", "pause": "pause"}
@@ -107,6 +123,7 @@ def _width(stream: TextIO) -> int:
 
 def progress_line(event: dict[str, Any]) -> str:
     """What a job reports: `done` at least, and whatever else it knows."""
+    event = {key: value for key, value in plausible_progress(event).items() if value is not None}
     done, total = event.get("done", 0), event.get("total")
     show = format_size if event.get("unit") == "bytes" else format_count
     amount = f"{show(done)} of {show(total)}" if total else show(done)
@@ -114,7 +131,7 @@ def progress_line(event: dict[str, Any]) -> str:
     parts = [f"{100 * done / total:5.1f} %" if total else "", amount + unit]
     if event.get("rate"):
         parts.append(f"{show(event['rate'])}/s")
-    if event.get("eta_s") is not None:
+    if "eta_s" in event:
         parts.append(f"ETA {format_duration(event['eta_s'])}")
     if "tokens" in event:
         parts.append(_so_far(format_count, event["tokens"], event.get("projected_tokens")) + " tokens")

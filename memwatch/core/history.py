@@ -62,6 +62,11 @@ class History:
         if len(self._points) > MOST_POINTS:
             self._thin()
 
+    def forget(self) -> None:
+        """After a time in which nobody looked: an average over it tells nothing of now."""
+        self._points.clear()
+        self._times.clear()
+
     @property
     def latest(self) -> Point | None:
         return self._points[-1] if self._points else None

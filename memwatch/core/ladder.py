@@ -62,6 +62,10 @@ class Ladder:
             return state.stopped_s is None and self._may_stop(forecast)
         return True
 
+    def overslept(self) -> None:
+        """Nobody looked for a while, so nothing is known to have lasted. Deadlines stand."""
+        self.state = replace(self.state, proven_s=None)
+
     def done(self, step: Step, clock_s: float, by: By = By.GUARD) -> None:
         self.state = after(self.state, step, clock_s, by, self._settings)
 

@@ -67,7 +67,14 @@ def _guard(view: socket.socket, watcher: Watcher) -> int:
     from memwatch.guard.scope import JobScope
 
     scope = scope or JobScope(place)
-    return Guard(order, watcher, Channel(view), job_pid, Channel(ours), scope).run()
+    front = Channel(view)
+    try:
+        return Guard(order, watcher, front, job_pid, Channel(ours), scope).run()
+    except Exception as error:
+        # The job is not to blame: it goes on, and whoever ran it still gets its exit code, from the front.
+        text = f"the guard failed, and the job goes on without it: {type(error).__name__}: {error}"
+        front.send({"event": "failed", "text": text, "pid": job_pid})
+        return ExitCode.BROKEN
 
 
 def _let_go_of_terminal() -> None:

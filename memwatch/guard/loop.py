@@ -15,6 +15,7 @@ from memwatch.channel import Channel
 from memwatch.core.actions import Action, By, LadderSettings, Step, Wish
 from memwatch.core.forecast import Forecast, forecast, next_interval_s
 from memwatch.core.history import History
+from memwatch.core.kernel_kills import KernelKills
 from memwatch.core.ladder import Ladder
 from memwatch.core.policy import Decider, Policy, Verdict
 from memwatch.core.sample import Sample
@@ -22,6 +23,7 @@ from memwatch.errors import ExitCode
 from memwatch.guard import system
 from memwatch.guard.act import Actor
 from memwatch.guard.before import reserve_bytes
+from memwatch.guard.listen import Ear
 from memwatch.guard.notify import notify
 from memwatch.guard.output import JobOutput
 from memwatch.guard.scope import JobScope
@@ -39,6 +41,9 @@ from memwatch.record.journal import Journal
 
 # Signals that end or interrupt are for everyone in the job, as a terminal sends them; others for its first process.
 FOR_ALL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCONT)
+# A guard that thrashes with everybody else is late, too; it takes half a second to know again what goes on.
+OVERSLEPT_S = 5.0
+KILLED = 128 + signal.SIGKILL
 BY_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 
 
@@ -65,16 +70,19 @@ class Guard:
         self._position: InputPosition | None = InputPosition()  # None: the job tells of its progress itself.
         self._spared = {watcher.pid}
         self._history = History()
+        self._kernel_kills = KernelKills()
         self._actor = Actor(self._job_now, watcher)
         self._journal = Journal.open(config.record, order.command) if config.keeps_record else None
         self._teller = Teller(self._views, self._journal, order.command)
         before = glance()
         self._history.add(before)
+        self._kernel_kills.look(before)
         self._policy = Policy.keeping(reserve_bytes(config, before))
         self._decider = Decider(self._policy)
         wish = Wish(config.on_pressure)
         self._ladder_settings = LadderSettings(wish, pause_timeout_s=config.pause_timeout_s)
         self._ladder = Ladder(self._ladder_settings, self._policy)
+        self._due_s = time.monotonic()
         self._is_on = True
         self._notified = False
         self._stopped_by: By | None = None
@@ -86,7 +94,7 @@ class Guard:
         self._listen_to_signals()
         self._teller.start(*self._facts(), pid=self._job_pid, missing=self._machine.missing())
         self._open_door()
-        self._selector.register(self._job_channel, selectors.EVENT_READ, self._hear_job)
+        self._job_ear = Ear(self._selector, self._job_channel, self._heed_job, time.monotonic)
         if self._output is not None:
             self._selector.register(self._output, selectors.EVENT_READ, self._hear_output)
         system.lock_memory()  # All is loaded; and the job was started before, so that it does not share in it.
@@ -96,15 +104,24 @@ class Guard:
         return self._finish(self._ended)
 
     def _finish(self, ended: Ended) -> int:
+        if self._actor.is_paused:
+            self._actor.resume()  # Somebody has killed the job's first process while all of it was paused.
         if self._output is not None:
             self._output.take_the_rest()
             self._pass_output_on(self._output)
             self._teller.output_tail(self._output.tail)
         code = ExitCode.STOPPED if self._stopped_by == By.GUARD else ended.exit_code
         self._views.close()  # Before the journal says that it is over: nobody is to find a door and no guard.
-        self._teller.exit(ended, code, self._stopped_by, self._left_behind())
+        more = {"kernel_oom": True} if self._is_kernels_doing(ended) else {}
+        self._teller.exit(ended, code, self._stopped_by, left_behind=self._left_behind(), **more)
         self._watcher.dismiss()
         return code
+
+    def _is_kernels_doing(self, ended: Ended) -> bool:
+        """A shell tells in its exit code of a child that was killed."""
+        if self._stopped_by is not None or ended.exit_code != KILLED:
+            return False
+        return self._kernel_kills.happened_by(self._sample({os.getpid()}).clock_s)
 
     def _open_door(self) -> None:
         journal = self._journal
@@ -127,6 +144,7 @@ class Guard:
         return limits, containment(self._config.lowers_priority) | self._scope.facts.as_json()
 
     def _tick(self) -> None:
+        self._wake()
         sample = self._sample({os.getpid()})
         outlook = forecast(self._history, self._policy.reserve_bytes)
         verdict = self._decider.decide(outlook)
@@ -135,12 +153,21 @@ class Guard:
         self._scope.follow(sample, self._policy.reserve_bytes)
         if self._is_on:
             self._climb(verdict, outlook)
-        self._wait(self._config.interval_s or next_interval_s(outlook))
+        interval_s = self._config.interval_s or next_interval_s(outlook)
+        self._due_s = time.monotonic() + interval_s
+        self._wait(interval_s)
+
+    def _wake(self) -> None:
+        """Somebody may have stopped us (SIGSTOP), or the machine has stood still: what we know is old."""
+        if time.monotonic() - self._due_s > OVERSLEPT_S:
+            self._history.forget()
+            self._ladder.overslept()
 
     def _sample(self, roots: Any) -> Sample:
         seen = self._machine.sample(time.monotonic(), time.time(), roots, self._spared)
         sample = self._scope.seen(seen, self._policy.reserve_bytes)
         self._history.add(sample)
+        self._kernel_kills.look(sample)
         return sample
 
     def _look_at_position(self, sample: Sample) -> None:
@@ -204,11 +231,18 @@ class Guard:
             now = time.monotonic()
             if self._output is not None and self._output.due_s <= now:
                 self._pass_output_on(self._output)
+            self._listen_again(now)
             if self._ended is not None or now >= deadline:
                 return
 
     def _next_due_s(self, deadline: float) -> float:
-        return deadline if self._output is None else min(deadline, self._output.due_s)
+        due_s = min(deadline, self._views.due_s, self._job_ear.due_s)
+        return due_s if self._output is None else min(due_s, self._output.due_s)
+
+    def _listen_again(self, now: float) -> None:
+        self._views.listen(now)
+        if self._job_ear.due_s <= now:
+            self._job_ear.listen()
 
     def _listen_to_signals(self) -> None:
         self._wakeup, ring = socket.socketpair()
@@ -239,20 +273,17 @@ class Guard:
         if news.stopped_by in BY_TERMINAL:
             self._teller.suspended()
 
-    def _hear_job(self) -> None:
-        for message in self._job_channel.receive():
-            match message.pop("event", None):
-                case "hello" if "shard" in message.get("can", ()):
-                    self._can_shard()
-                case "output" if isinstance(message.get("folder"), str):
-                    self._machine.output_folder = message["folder"]
-                case "progress":
-                    self._position = None
-                    self._teller.progress(message)
-                case "note":
-                    self._teller.note(str(message.get("text", "")))
-        if not self._job_channel.is_open:
-            self._selector.unregister(self._job_channel)
+    def _heed_job(self, message: dict[str, Any]) -> None:
+        match message.pop("event", None):
+            case "hello" if "shard" in _words(message.get("can")):
+                self._can_shard()
+            case "output" if isinstance(message.get("folder"), str):
+                self._machine.output_folder = message["folder"]
+            case "progress":
+                self._position = None
+                self._teller.progress(message)
+            case "note":
+                self._teller.note(str(message.get("text", "")))
 
     def _hear_output(self) -> None:
         assert self._output is not None
@@ -275,7 +306,8 @@ class Guard:
         command = str(message.get("command"))
         if command == "signal":
             number = _whole(message.get("number"), 0)
-            self._actor.pass_on(number, to_all=number in FOR_ALL)
+            if number != signal.SIGSTOP:  # That is `pause`, which is undone if the guard dies.
+                self._actor.pass_on(number, to_all=number in FOR_ALL)
         elif command in ("guard_on", "guard_off"):
             self._is_on = command == "guard_on"
             self._teller.guard(self._is_on, self._ladder_settings.can_shard)
@@ -295,6 +327,11 @@ class Guard:
 def _whole(value: object, otherwise: int) -> int:
     """Views may say what they like; it must not be the guard's end."""
     return value if isinstance(value, int) and 0 <= value < 1 << 16 else otherwise
+
+
+def _words(value: object) -> list[object]:
+    """So may jobs."""
+    return value if isinstance(value, list) else []
 
 
 def _with_shards(settings: LadderSettings) -> LadderSettings:

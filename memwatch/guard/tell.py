@@ -29,6 +29,7 @@ class Teller:
     def start(self, limits: dict[str, object], containment: dict[str, object], **more: object) -> None:
         if self._journal is not None:
             self._views.send(self._journal.start(limits, containment, None, **more))
+            self._tell_of_journal(self._journal)  # At once: a short job has no sample.
         else:
             event = events.start_event(time.time(), "", GuardId.this(), self._command, limits, containment)
             self._views.send(event | more)
@@ -86,13 +87,13 @@ class Teller:
         """The terminal has stopped the job (Ctrl-Z): whoever has the terminal should stop too."""
         self._views.send({"t": time.time(), "event": "suspended"})
 
-    def exit(self, ended: Ended, code: int, by: By | None, left_behind: int) -> None:
+    def exit(self, ended: Ended, code: int, by: By | None, **more: object) -> None:
         who = None if by is None else by.value
         if self._journal is not None:
-            self._views.send(self._journal.exit(code, ended.signal, who, left_behind=left_behind))
+            self._views.send(self._journal.exit(code, ended.signal, who, None, **more))
             self._journal.close()
         else:
-            self._views.send(events.exit_event(time.time(), code, ended.signal, who, left_behind=left_behind))
+            self._views.send(events.exit_event(time.time(), code, ended.signal, who, **more))
 
     def _tell_of_journal(self, journal: Journal) -> None:
         if journal.problem != self._problem:

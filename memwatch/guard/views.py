@@ -1,28 +1,29 @@
 """Everyone who watches: the front that started us, and whoever has joined since. All hear the same and may command."""
 
 import selectors
+import time
 from collections.abc import Callable
-from typing import Any
 
 from memwatch.channel import Channel
 from memwatch.guard.join import Door
+from memwatch.guard.listen import Ear, Heed
 from memwatch.record.events import Event
 
-Obey = Callable[[dict[str, Any]], None]
+# Each takes a descriptor, of which the guard needs some for its work.
+MOST_VIEWS = 16
 
 
 class Views:
     """A view that stalls misses something; one that is gone is forgotten. Neither keeps the guard from its work."""
 
-    def __init__(self, selector: selectors.BaseSelector, obey: Obey) -> None:
+    def __init__(self, selector: selectors.BaseSelector, obey: Heed) -> None:
         self._selector = selector
         self._obey = obey
-        self._channels: list[Channel] = []
+        self._ears: list[Ear] = []
         self._door: Door | None = None
 
     def add(self, channel: Channel) -> None:
-        self._channels.append(channel)
-        self._selector.register(channel, selectors.EVENT_READ, lambda: self._hear(channel))
+        self._ears.append(Ear(self._selector, channel, self._obey, time.monotonic))
 
     def open_door(self, journal_path: str, greeting: Callable[[], list[Event]]) -> None:
         """From now on others may join, and are told first what they have missed."""
@@ -33,32 +34,41 @@ class Views:
 
         def admit() -> None:
             channel = door.admit()
-            if channel is not None:
-                for event in greeting():
-                    channel.send(event)
-                self.add(channel)
+            if channel is None:
+                return
+            self._forget_the_gone()
+            if len(self._ears) >= MOST_VIEWS:
+                channel.close()
+                return
+            for event in greeting():
+                channel.send(event)
+            self.add(channel)
 
         self._door = door
         self._selector.register(door, selectors.EVENT_READ, admit)
 
     def send(self, event: Event) -> None:
-        for channel in list(self._channels):
-            channel.send(event)
-            if not channel.is_open:
-                self._forget(channel)
+        for ear in self._ears:
+            ear.channel.send(event)
+        self._forget_the_gone()
+
+    @property
+    def due_s(self) -> float:
+        """When `listen` is to be called again."""
+        return min((ear.due_s for ear in self._ears), default=float("inf"))
+
+    def listen(self, now_s: float) -> None:
+        """To those again who have said more than their share."""
+        for ear in self._ears:
+            if ear.due_s <= now_s:
+                ear.listen()
 
     def close(self) -> None:
         if self._door is not None:
             self._door.close()
 
-    def _hear(self, channel: Channel) -> None:
-        for message in channel.receive():
-            self._obey(message)
-        if not channel.is_open:
-            self._forget(channel)
-
-    def _forget(self, channel: Channel) -> None:
-        if channel in self._channels:
-            self._channels.remove(channel)
-            self._selector.unregister(channel)
-            channel.close()
+    def _forget_the_gone(self) -> None:
+        for ear in [ear for ear in self._ears if not ear.channel.is_open]:
+            ear.close()
+            self._ears.remove(ear)
+            ear.channel.close()

@@ -4,6 +4,7 @@ When a guard is killed, the kernel continues the job itself (PDEATHSIG) but none
 stopped too. The watcher is told of every process before it is stopped; at the end of the guard it continues them.
 """
 
+import fcntl
 import os
 import signal
 from collections.abc import Iterable
@@ -12,14 +13,21 @@ from contextlib import suppress
 from memwatch.core.sample import Process
 from memwatch.guard.signals import signal_process
 
+# Room for a tree of fifty thousand processes.
+PIPE_BYTES = 1 << 20
+
 
 class Watcher:
     def __init__(self) -> None:
         reader, self._writer = os.pipe()
+        with suppress(OSError):  # Users have a limit to what all their pipes hold.
+            fcntl.fcntl(self._writer, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        os.set_blocking(self._writer, False)  # A watcher that was stopped must not stop the guard.
         self.pid = os.fork()
         if self.pid == 0:
             _watch(reader, self._writer)
         os.close(reader)
+        self._pidfd = os.pidfd_open(self.pid)  # Before anybody can reap it: the pid alone may be another's one day.
 
     def will_stop(self, processes: Iterable[Process]) -> None:
         self._tell("".join(f"{process.pid} {process.start_ticks}\n" for process in processes))
@@ -29,13 +37,16 @@ class Watcher:
 
     def dismiss(self) -> None:
         """The guard ends in good order."""
-        self._tell("clear\n")
         os.close(self._writer)
-        os.waitpid(self.pid, 0)
+        with suppress(OSError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)  # It may be stopped, and would not end by itself.
+        os.close(self._pidfd)
+        with suppress(ChildProcessError):  # Killed before, and reaped with the job's orphans.
+            os.waitpid(self.pid, 0)
 
     def _tell(self, text: str) -> None:
-        # Somebody may have killed it; the job itself is still continued by the kernel.
-        with suppress(BrokenPipeError):
+        # Somebody may have killed or stopped it; the job itself is still continued by the kernel.
+        with suppress(BrokenPipeError, BlockingIOError):
             os.write(self._writer, text.encode())
 
 

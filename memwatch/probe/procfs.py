@@ -95,7 +95,8 @@ class HostPaging:
         if major_faults is None:
             return None
         # A kernel built without swap has no pswpin and pswpout: nothing ever was swapped, and that is known.
-        return Paging(swapped_in or 0, swapped_out or 0, major_faults, _refaults(text))
+        oom_kills = number_after(text, b"oom_kill ")
+        return Paging(swapped_in or 0, swapped_out or 0, major_faults, _refaults(text), oom_kills)
 
     def missing(self) -> Missing:
         paging = self.read()

@@ -9,7 +9,7 @@ Each is a dictionary that begins with `t` (Unix seconds) and `event`. Keys are a
     action    action, pids, by, result
     output    text: the tail of the job's own
     gap       lost_lines, reason: the journal could not be written for a while
-    exit      code, signal, by, peak_job_bytes
+    exit      code, signal, by, peak_job_bytes, kernel_oom: killed when the kernel killed for want of memory
 """
 
 import json
@@ -18,6 +18,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from memwatch import __version__
+from memwatch.core.progress import plausible_progress
 from memwatch.core.sample import Sample
 from memwatch.record.alive import GuardId
 from memwatch.record.codec import sample_to_json
@@ -53,7 +54,7 @@ def sample_event(sample: Sample) -> Event:
 
 def progress_event(t: float, message: Mapping[str, object]) -> Event:
     """`message` comes from the job, and may hold anything; numbers and words are kept, within reason."""
-    plain = {key: value for key, value in message.items() if value is None or isinstance(value, int | float | str)}
+    plain = plausible_progress(message)
     event = _event(t, "progress", **plain)
     if len(encode(event)) <= MOST_PROGRESS_BYTES:
         return event

@@ -72,10 +72,13 @@ def open_journal(path: str) -> int:
     """A journal the user has named. It must be new: nothing that exists is written into, or over."""
     fd = os.open(path, _FLAGS | os.O_CREAT, 0o600)
     status = os.fstat(fd)
-    if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+    is_ordinary, is_ours = stat.S_ISREG(status.st_mode), status.st_uid == os.geteuid()
+    if is_ordinary and is_ours and status.st_size == 0:
+        os.fchmod(fd, 0o600)  # It may have been made by something less careful, such as touch.
         return fd
     os.close(fd)
-    what = "already holds something" if stat.S_ISREG(status.st_mode) else "is not an ordinary file"
+    what = "already holds something" if is_ours else "belongs to another user"
+    what = what if is_ordinary else "is not an ordinary file"
     raise MemwatchError(f"{path} {what}; choose another name for the journal")
 
 

@@ -61,6 +61,6 @@ def parse_event(line: bytes) -> Event | None:
         return None
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         return None
-    t = event.get("t")
+    t = None if isinstance(event.get("t"), bool) else event.get("t")
     # Whole numbers may be larger than any float; a NaN is not within anything.
     return event if isinstance(t, int | float) and abs(t) <= sys.float_info.max else None

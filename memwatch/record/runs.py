@@ -13,11 +13,12 @@ from memwatch.record.events import Event
 from memwatch.record.folder import SUFFIX, run_id, runs_path
 from memwatch.record.replay import BUFFER_BYTES, lines_of, parse_event
 
+_BEYOND = 1 << 63
 LEVELS = ("calm", "watch", "warn", "act")
 BY_MEMWATCH = ("guard", "user")
 
 # Most lines are samples, and all that is wanted of one stands in front: a tenth of the time it takes to parse it.
-_SAMPLE = re.compile(rb'\{"t":([0-9]+(?:\.[0-9]+)?),"event":"sample","job_bytes":([0-9]+),')
+_SAMPLE = re.compile(rb'\{"t":([0-9]+(?:\.[0-9]+)?),"event":"sample","job_bytes":([0-9]{1,18}),')
 
 
 class State(StrEnum):
@@ -160,7 +161,8 @@ def _state(seen: _Seen, age_s: float) -> State:
 
 
 def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) else None
+    """Whoever wrote the journal; and no number has four hundred digits."""
+    return value if isinstance(value, int) and abs(value) < _BEYOND else None
 
 
 def _word(value: object) -> str | None:

@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import shutil
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -72,11 +73,15 @@ class Checkpoint:
         data = json.loads(text)
         if data.pop("schema") != SCHEMA:
             raise ValueError("written by another version of memwatch")
+        outputs = OutputState.from_json(data["outputs"])
+        names = [name for record in outputs.complete for name in (record.name, record.part)]
+        if any(name != os.path.basename(name) for name in [*names, *data["replaces"]]):
+            raise ValueError("it names files in other folders")  # They would be renamed, or removed.
         return cls(
             settings=data["settings"],
             inputs=data["inputs"],
             position=Position(**data["position"]),
-            outputs=OutputState.from_json(data["outputs"]),
+            outputs=outputs,
             totals=Totals(**data["totals"]),
             replaces=tuple(data["replaces"]),
             finished=data["finished"],
@@ -102,6 +107,7 @@ def save(checkpoint: Checkpoint, partial: Path) -> None:
 
 
 def load(partial: Path) -> Checkpoint | None:
+    check_is_own(partial)
     try:
         return Checkpoint.from_json((partial / "checkpoint.json").read_text())
     except FileNotFoundError:
@@ -127,12 +133,24 @@ def _open_nofollow(path: str, flags: int) -> int:
 
 def make_partial_folder(partial: Path) -> None:
     partial.mkdir(mode=0o700, exist_ok=True)
+    check_is_own(partial)
     sync_folder(partial.parent)
 
 
-def drop_partial_folder(partial: Path) -> None:
-    if partial.is_symlink():
+def check_is_own(partial: Path) -> None:
+    """In a folder where others may write, what stands in the partial folder's place may lead anywhere."""
+    try:
+        status = partial.lstat()
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(status.st_mode):
         raise MemwatchError(f"{partial} is a symbolic link; remove it")
+    if status.st_uid != os.geteuid() and os.geteuid() != 0:
+        raise MemwatchError(f"{partial} belongs to another user; choose another --out")
+
+
+def drop_partial_folder(partial: Path) -> None:
+    check_is_own(partial)
     if partial.is_dir():
         # The checkpoint goes first: without it, the rest means nothing to anyone.
         (partial / "checkpoint.json").unlink(missing_ok=True)

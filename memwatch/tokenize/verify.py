@@ -55,6 +55,8 @@ def _verified(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | N
 
 def _problems_of_file(folder: Path, record: dict[str, Any], manifest: dict[str, Any]) -> Iterator[str]:
     path = folder / record["name"]
+    if path.name != record["name"]:
+        raise ValueError("it names files in other folders")
     try:
         size = path.stat().st_size
         if size != record["size_bytes"]:

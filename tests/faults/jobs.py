@@ -3,27 +3,32 @@
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 from memwatch.tokenize.rss import rss_bytes
 from tests.guard.processes import children, command_of, send, wait_until
 from tests.helpers import HANG_S
 
 PARTIAL = ".memwatch-partial"
+# tiktoken with one worker takes some seconds for the text, which leaves time to do harm.
+SLOW = ("--engine", "tiktoken", "--workers", 1, "--block-size", "64k")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The output files; the manifest tells of times, which differ."""
+    return {p.name: p.read_bytes() for p in folder.iterdir() if p.name not in ("manifest.json", PARTIAL)}
+
+
+def started_writing(folder: Path) -> bool:
+    part = folder / PARTIAL / "train_0000.part"
+    return (part.exists() and part.stat().st_size > 0) or (folder / "train_shard_0000.bin").exists()
 
 
 class RunningJob:
-    def __init__(self, *arguments: object, **options: object) -> None:
-        command = [
-            sys.executable,
-            "-m",
-            "memwatch",
-            "run",
-            "--no-record",
-            "--ui",
-            "plain",
-            "tokenize",
-            *map(str, arguments),
-        ]
+    def __init__(self, *arguments: object, record: object = None, **options: object) -> None:
+        kept = ["--no-record"] if record is None else ["--record", str(record)]
+        ours = [sys.executable, "-m", "memwatch", "run", *kept, "--ui", "plain"]
+        command = [*ours, "tokenize", *map(str, arguments)]
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **options
         )  # type: ignore[call-overload]

@@ -12,19 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.jobs import PARTIAL, RunningJob
+from tests.faults.jobs import PARTIAL, SLOW, RunningJob, contents, started_writing
 from tests.guard.processes import send, state_of, wait_until
 from tests.helpers import Finished, error_of, memwatch
 
 Run = Callable[..., Finished]
-# tiktoken with one worker takes some seconds for the text, which leaves time to do harm.
-SLOW = ("--engine", "tiktoken", "--workers", 1, "--block-size", "64k")
 OPTIONS = ("--val-ratio", "0.01", "--documents", "blank")
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """The output files; the manifest tells of times, which differ."""
-    return {p.name: p.read_bytes() for p in folder.iterdir() if p.name not in ("manifest.json", PARTIAL)}
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +31,6 @@ def expected(real_text: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
         assert done.code == 0, done.err
         found[mode] = contents(folder)
     return found
-
-
-def started_writing(folder: Path) -> bool:
-    part = folder / PARTIAL / "train_0000.part"
-    return (part.exists() and part.stat().st_size > 0) or (folder / "train_shard_0000.bin").exists()
 
 
 @pytest.mark.parametrize("mode", ["stream", "shard"])

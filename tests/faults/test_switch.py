@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.faults.jobs import PARTIAL, RunningJob
-from tests.faults.test_resume import SLOW, started_writing
+from tests.faults.jobs import PARTIAL, SLOW, RunningJob, started_writing
 from tests.guard.processes import send, wait_until
 from tests.helpers import memwatch, read_tokens
 

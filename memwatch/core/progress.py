@@ -1,0 +1,32 @@
+"""What a job says of its progress, as far as it can be shown: a job may say anything, and a journal may be forged."""
+
+from collections.abc import Mapping
+
+NUMBERS = frozenset(
+    (
+        "done",
+        "total",
+        "rate",
+        "eta_s",
+        "tokens",
+        "projected_tokens",
+        "output_bytes",
+        "projected_output_bytes",
+        "rss_bytes",
+    )
+)
+_BEYOND = 1 << 63
+
+
+def plausible_progress(message: Mapping[str, object]) -> dict[str, object]:
+    """Plain values alone: numbers that can be counted with and, where no number is expected, words."""
+    return {
+        key: value
+        for key, value in message.items()
+        if value is None or _is_countable(value) or (isinstance(value, str) and key not in NUMBERS)
+    }
+
+
+def _is_countable(value: object) -> bool:
+    """A whole number may have a thousand digits, which no float has; and a NaN is within nothing."""
+    return isinstance(value, int | float) and abs(value) < _BEYOND

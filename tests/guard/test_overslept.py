@@ -1,0 +1,50 @@
+"""A guard that was stopped and continued: the job has gone on, and nothing old is acted upon."""
+
+import signal
+import time
+
+from memwatch.core.actions import ActionState, LadderSettings, Wish
+from memwatch.core.forecast import forecast
+from memwatch.core.history import History
+from memwatch.core.ladder import Ladder
+from memwatch.core.policy import Policy
+from memwatch.core.sample import Paging, Sample
+from memwatch.core.units import GIB, MIB
+from memwatch.guard.loop import OVERSLEPT_S
+from tests.guard.processes import Watched, send, state_of
+
+
+def test_the_job_goes_on_meanwhile_and_the_guard_afterwards() -> None:
+    with Watched("sleep", "1000") as watched:
+        job = watched.event("start")["pid"]
+        watched.event("sample")
+        send(watched.guard.pid, signal.SIGSTOP)
+        time.sleep(OVERSLEPT_S + 1.5)
+        assert state_of(job) == "S"
+        watched.events += watched.channel.receive()
+        watched.events.clear()
+        send(watched.guard.pid, signal.SIGCONT)
+        watched.event("sample")
+        watched.event("sample")
+        assert not watched.has("action", by="guard", action="pause")
+        watched.tell("kill")
+        watched.event("exit")
+
+
+def test_what_happened_while_nobody_looked_is_not_what_happens_now() -> None:
+    """A machine that swapped for a minute and is well again has no swapping to show after the gap is forgotten."""
+    history = History()
+    history.add(Sample(0.0, 0.0, None, paging=Paging(0, 0, 0, 0)))
+    later = Paging(60 * GIB // 4096, 60 * GIB // 4096, 10**6, 10**6)
+    history.add(Sample(60.0, 60.0, None, paging=later))
+    assert (forecast(history, MIB).rates.swap_out_bytes_s or 0) > 500 * MIB
+    history.forget()
+    history.add(Sample(60.0, 60.0, None, paging=later))
+    assert forecast(history, MIB).rates.swap_out_bytes_s is None
+
+
+def test_what_was_proven_before_has_not_lasted_through_it() -> None:
+    ladder = Ladder(LadderSettings(Wish.PAUSE), Policy.keeping(GIB))
+    ladder.state = ActionState(proven_s=1.0, paused_s=1.0, deadline_s=61.0)
+    ladder.overslept()
+    assert (ladder.state.proven_s, ladder.state.deadline_s) == (None, 61.0)
