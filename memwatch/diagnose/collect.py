@@ -76,7 +76,7 @@ def _runs(wanted: Wanted, booted_t: float, sources: list[Source]) -> list[tuple[
             raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
         sources.append(Source("the last run", missing=f"{path}: {error.strerror}"))
         return []
-    found = f"{timeline.samples} samples"
+    found = _samples(timeline)
     sources.append(Source(f"run {run.run_id}", found=found, start_t=timeline.start_t, end_t=timeline.end_t))
     return [(timeline, run)]
 
@@ -112,9 +112,13 @@ def _machine(
         why = "it did not run then; `memwatch record`, kept running, shows who grew before a freeze"
         sources.append(Source("memwatch record", missing=why))
         return []
-    found = f"{timeline.samples} samples"
+    found = _samples(timeline)
     sources.append(Source("memwatch record", found=found, start_t=timeline.start_t, end_t=timeline.end_t))
     return [timeline]
+
+
+def _samples(timeline: Timeline) -> str:
+    return "1 sample" if timeline.samples == 1 else f"{timeline.samples} samples"
 
 
 def _folders() -> list[str]:
