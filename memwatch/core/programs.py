@@ -21,9 +21,11 @@ def program_name(command: str) -> str:
 
 def as_given(command: Sequence[str]) -> str:
     """A job's command line as its user gave it: the tokenizer is a module of ours, run by some Python somewhere."""
-    if tuple(command[1:3]) == ("-m", "memwatch.tokenize"):
-        command = ["tokenize", *command[3:]]
-    return " ".join(command)
+    return " ".join(["tokenize", *command[3:]] if is_tokenizer(command) else command)
+
+
+def is_tokenizer(command: Sequence[str]) -> bool:
+    return tuple(command[1:3]) == ("-m", "memwatch.tokenize")
 
 
 def _script(words: list[str]) -> str | None:
