@@ -123,9 +123,9 @@ def heads(lines: list[str]) -> list[str]:
 
 
 def said_by_memwatch(lines: list[str]) -> set[str]:
-    """'paused', 'told' and the like. Memory may be short here anyway, so more may be said than is shown; and on a fast
-    machine there is no time for a warning."""
-    return {line.split()[1] for line in lines if line.startswith("memwatch: ")} - {"WARN"}
+    """'paused', 'told' and the like. Memory may be short here anyway, so more may be said than is shown; on a fast
+    machine there is no time for a warning; and how it went is said only on a terminal."""
+    return {line.split()[1] for line in lines if line.startswith("memwatch: ")} - {"WARN", "✓"}
 
 
 def _run(command: str, folder: Path, within: Cage | None) -> subprocess.CompletedProcess[str]:
