@@ -9,7 +9,7 @@ Each row is one look at the machine. Units are in the columns' names, and what w
 import csv
 import sys
 
-GIB = 1 << 30
+MIB = 1 << 20
 
 
 def main(path: str) -> None:
@@ -23,12 +23,12 @@ def main(path: str) -> None:
     known = [row for row in rows if row["job_rss_bytes"]]
     if known:
         peak = max(known, key=lambda row: int(row["job_rss_bytes"]))
-        print(f"the job took {int(peak['job_rss_bytes']) / GIB:.2f} GiB at the most, at {peak['time_utc']}")
+        print(f"the job took {int(peak['job_rss_bytes']) / MIB:,.0f} MiB at the most, at {peak['time_utc']}")
 
     known = [row for row in rows if row["available_bytes"]]
     if known:
         lowest = min(known, key=lambda row: int(row["available_bytes"]))
-        print(f"{int(lowest['available_bytes']) / GIB:.2f} GiB was available at the least, at {lowest['time_utc']}")
+        print(f"{int(lowest['available_bytes']) / MIB:,.0f} MiB was available at the least, at {lowest['time_utc']}")
 
 
 if __name__ == "__main__":
