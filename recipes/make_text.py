@@ -15,8 +15,17 @@ def texts() -> Iterator[bytes]:
     for _, topic in sorted(pydoc_data.topics.topics.items()):
         yield topic.encode()
     for source in sorted(Path(sysconfig.get_paths()["stdlib"]).rglob("*.py")):
-        if "site-packages" not in source.parts:
-            yield source.read_bytes()
+        if "site-packages" not in source.parts and is_utf8(text := source.read_bytes()):
+            yield text
+
+
+def is_utf8(text: bytes) -> bool:
+    """A few of the library's own tests are not, on purpose."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def main() -> None:

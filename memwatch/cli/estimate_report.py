@@ -174,7 +174,7 @@ def _roughly(seconds: float) -> str:
 def _count_range(count: Range) -> str:
     """'10.7 G  (10.6 - 10.8)': as many digits as mean something."""
     if count.is_exact:
-        return f"{count.estimate:,.0f} exactly"
+        return f"exactly {count.estimate:,.0f}"
     unit, factor = next((each for each in _UNITS if count.estimate >= each[1]), _UNITS[-1])
     digits = min(max(math.ceil(-math.log10(max(count.off_by, 1) / factor)), 0), 3)
     shown = [f"{value / factor:.{digits}f}" for value in (count.estimate, count.low, count.high)]

@@ -18,8 +18,8 @@ from memwatch.recorder.loop import RecorderSettings
 def record(interval: float, commands: bool) -> int:
     """Record the whole machine until it is told to stop: memory, swap, pressure, GPU, and the biggest programs.
 
-    memwatch diagnose reads it after a freeze, memwatch replay and memwatch export show it. It keeps a week, in 200 MB
-    at most, readable by you alone, and survives a reset. recipes/memwatch-record.service has systemd keep it running.
+    memwatch diagnose reads it after a freeze, memwatch export machine shows it. It keeps a week, in 200 MB at most,
+    readable by you alone, and survives a reset. recipes/memwatch-record.service has systemd keep it running.
     """
     settings = json.dumps(asdict(RecorderSettings(interval, commands)))
     # In place of this process, which has grown by all that a command line needs.

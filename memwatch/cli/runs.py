@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from memwatch.core.programs import as_given
 from memwatch.core.units import format_duration, format_size
 from memwatch.errors import ExitCode, MemwatchError, printable
 from memwatch.record.folder import runs_path
@@ -84,7 +85,7 @@ def _row(run: RunInfo, now_t: float) -> tuple[str, ...]:
         UNKNOWN if run.peak_job_bytes is None else format_size(run.peak_job_bytes),
         run.worst_level or UNKNOWN,
         " ".join(f"{printable(name)}:{count}" for name, count in run.actions) or UNKNOWN,
-        printable(" ".join(run.command)) or UNKNOWN,
+        printable(as_given(run.command)) or UNKNOWN,
     )
 
 

@@ -140,7 +140,9 @@ def _not_known(evidence: Evidence, found: list[Finding]) -> list[str]:
     if not any(line.samples for line in evidence.timelines):
         unknown.append("what memory did before: `memwatch record`, kept running, would have shown it")
     if evidence.log is None:
-        unknown.append("what the kernel said: as root, or in the group systemd-journal or adm, its log can be read")
+        unknown.append(
+            "what the kernel said: no log of then was found; to read it takes root, or the group adm or systemd-journal"
+        )
     for cut in [cut for line in evidence.timelines for cut in line.cuts][-2:]:
         left = "" if cut.available_bytes is None else f", with {format_size(cut.available_bytes)} of memory available"
         why = "the machine went down" if cut.rebooted else "the recording stopped"

@@ -1,6 +1,7 @@
 """Names of programs, without their arguments: those may hold what nobody else should read."""
 
 import re
+from collections.abc import Sequence
 
 # What runs a program that is written in its own language; that program's name says more.
 _INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|bash|sh|dash|zsh|Rscript|java)[\d.]*")
@@ -16,6 +17,15 @@ def program_name(command: str) -> str:
     if _INTERPRETER.fullmatch(program) is not None and (script := _script(words[1:])):
         return f"{program} {script}"[: 2 * _PROGRAM_CHARACTERS]
     return program[:_PROGRAM_CHARACTERS]
+
+
+def as_given(command: Sequence[str]) -> str:
+    """A job's command line as its user gave it: the tokenizer is a module of ours, run by some Python somewhere."""
+    return " ".join(["tokenize", *command[3:]] if is_tokenizer(command) else command)
+
+
+def is_tokenizer(command: Sequence[str]) -> bool:
+    return tuple(command[1:3]) == ("-m", "memwatch.tokenize")
 
 
 def _script(words: list[str]) -> str | None:

@@ -53,6 +53,11 @@ def format_count(count: float) -> str:
     return f"{count:.0f}"
 
 
+def format_number(count: int, thing: str) -> str:
+    """'1 line', '2 lines'."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
 def format_duration(seconds: float) -> str:
     """'0.4 s', '38 s', '6 min 12 s', '3 h 05 min'."""
     if seconds < 10:

@@ -10,6 +10,7 @@ from pathlib import Path
 from memwatch.core.evidence import Evidence, Run
 from memwatch.core.findings import Source
 from memwatch.core.timeline.model import Timeline
+from memwatch.core.units import format_number
 from memwatch.diagnose.logs import USUAL_PLACES, LogPlaces, read_logs
 from memwatch.diagnose.records import read_machine, read_run
 from memwatch.diagnose.state import read_state, state_source
@@ -76,7 +77,7 @@ def _runs(wanted: Wanted, booted_t: float, sources: list[Source]) -> list[tuple[
             raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
         sources.append(Source("the last run", missing=f"{path}: {error.strerror}"))
         return []
-    found = f"{timeline.samples} samples"
+    found = format_number(timeline.samples, "sample")
     sources.append(Source(f"run {run.run_id}", found=found, start_t=timeline.start_t, end_t=timeline.end_t))
     return [(timeline, run)]
 
@@ -112,7 +113,7 @@ def _machine(
         why = "it did not run then; `memwatch record`, kept running, shows who grew before a freeze"
         sources.append(Source("memwatch record", missing=why))
         return []
-    found = f"{timeline.samples} samples"
+    found = format_number(timeline.samples, "sample")
     sources.append(Source("memwatch record", found=found, start_t=timeline.start_t, end_t=timeline.end_t))
     return [timeline]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from memwatch.core.findings import Source
 from memwatch.core.logs.events import LogEvents, read_log
 from memwatch.core.logs.lines import Dates, LogLine, parse_line
+from memwatch.core.units import format_number
 from memwatch.diagnose.capture import Captured, command_lines, file_lines
 
 DAEMONS = ("systemd-oomd", "earlyoom", "nohang", "nohang-desktop")
@@ -77,7 +78,7 @@ class _Reader:
         if count:
             self.answered = True
             cut = f"; {captured.cut_short}" if captured.cut_short else ""
-            self.sources.append(Source(name, found=f"{count} lines{cut}", start_t=first_t, end_t=last_t))
+            self.sources.append(Source(name, found=format_number(count, "line") + cut, start_t=first_t, end_t=last_t))
         else:
             self.sources.append(Source(name, missing=_why_nothing(captured)))
 

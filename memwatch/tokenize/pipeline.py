@@ -119,12 +119,17 @@ class Pipeline:
         if completed_shard:
             self._checkpoint()
 
+    def _read_of_file(self, block: Block) -> int:
+        """A parquet file's end is read more than once, and a small one is all end: never more than there is."""
+        size_bytes = self._inputs[block.start.input].size_bytes
+        return block.file_position if size_bytes is None else min(block.file_position, size_bytes)
+
     def _count(self, block: Block, done: Done) -> None:
         totals = self._totals
         if block.split == "train" and not block.layout.continues:
             self._mark(block.start)
         totals.text_bytes += block.length
-        totals.file_bytes = self._file_bytes_before[block.start.input] + block.file_position
+        totals.file_bytes = self._file_bytes_before[block.start.input] + self._read_of_file(block)
         totals.documents += done.counts.documents
         totals.missing_texts += done.counts.missing_texts
         totals.replaced_bytes += done.counts.replaced_bytes

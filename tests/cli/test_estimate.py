@@ -111,7 +111,7 @@ def test_many_files_have_a_line_each_and_a_total(text: Path, tmp_path: Path) -> 
     assert finished.code == 0, finished.err
     lines = finished.out.splitlines()
     assert [line.split()[0] for line in lines[:4]] == [str(text), str(packed), str(empty), "3"]
-    assert "0 exactly tokens" in lines[2]
+    assert "exactly 0 tokens" in lines[2]
 
 
 def test_of_hundreds_of_files_some_are_shown_and_all_are_counted(tmp_path: Path) -> None:

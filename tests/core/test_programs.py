@@ -2,7 +2,7 @@
 
 import pytest
 
-from memwatch.core.programs import program_name
+from memwatch.core.programs import as_given, program_name
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,9 @@ from memwatch.core.programs import program_name
 )
 def test_only_the_program_and_its_script(command: str, expected: str) -> None:
     assert program_name(command) == expected
+
+
+def test_the_tokenizer_is_named_as_its_user_names_it() -> None:
+    assert as_given(["/home/me/.venv/bin/python3", "-m", "memwatch.tokenize", "a.txt"]) == "tokenize a.txt"
+    assert as_given(["python", "-m", "pytest"]) == "python -m pytest"
+    assert as_given([]) == ""

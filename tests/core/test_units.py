@@ -2,7 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwatch.core.units import GIB, MIB, format_count, format_duration, format_size, parse_count, parse_size
+from memwatch.core.units import (
+    GIB,
+    MIB,
+    format_count,
+    format_duration,
+    format_number,
+    format_size,
+    parse_count,
+    parse_size,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,3 +58,7 @@ def test_a_printed_count_is_near_the_count(count: int) -> None:
 )
 def test_durations_read_well(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
+
+
+def test_one_is_not_many() -> None:
+    assert [format_number(count, "line") for count in (0, 1, 2)] == ["0 lines", "1 line", "2 lines"]

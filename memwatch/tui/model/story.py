@@ -8,6 +8,7 @@ from typing import Any
 from memwatch.core.assess import Policy
 from memwatch.core.forecast import RATES_S, Forecast, forecast
 from memwatch.core.history import History
+from memwatch.core.programs import as_given, is_tokenizer
 from memwatch.core.reserve import default_reserve_bytes
 from memwatch.core.sample import Process, Sample
 from memwatch.record.codec import sample_from_json
@@ -195,9 +196,7 @@ _PROGRESS_KEYS = {field.name for field in fields(Progress)} - {"done", "total", 
 def title_of(command: Any) -> tuple[str, bool]:
     """What the user calls it, and whether it is the tokenizer."""
     words = [str(word) for word in command]
-    if words[1:3] == ["-m", "memwatch.tokenize"]:
-        return " ".join(["tokenize", *words[3:]]), True
-    return " ".join(words), False
+    return as_given(words), is_tokenizer(words)
 
 
 def room_of(sample: Sample) -> Room | None:
