@@ -85,7 +85,7 @@ def line_for(event: dict[str, Any]) -> str | None:
         case {"event": "verdict", "level": "warn" | "act" as level}:
             return f"{level.upper()}  {event.get('reason')}"
         case {"event": "action", "action": str(action)} if action in IN_WORDS:
-            return f"{IN_WORDS[action]}: {event.get('reason')}{_what_next(event)}"
+            return f"{IN_WORDS[Step(action)]}: {event.get('reason')}{_what_next(event)}"
         case {"event": "exit"}:
             return "; ".join(_last_words(event)) or None
     return None
