@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from typing import Any, TextIO
 
-from memwatch.core.actions import IN_WORDS
+from memwatch.core.actions import IN_WORDS, Step
 from memwatch.core.progress import plausible_progress
 from memwatch.core.units import format_count, format_duration, format_size
 from memwatch.errors import printable
