@@ -12,8 +12,8 @@ class ReserveTooLarge(ValueError):
 
 
 def default_reserve_bytes(total_bytes: int) -> int:
-    """10 % of RAM, or of the limit in force, between 256 MiB and 4 GiB; of something tiny never more than half."""
-    return min(max(int(total_bytes * SHARE), LEAST_BYTES), MOST_BYTES, total_bytes // 2)
+    """10 % of RAM, or of the limit in force, between 256 MiB and 4 GiB; of something tiny never more than a quarter."""
+    return min(max(int(total_bytes * SHARE), LEAST_BYTES), MOST_BYTES, total_bytes // 4)
 
 
 def check_reserve(reserve_bytes: int, in_force_bytes: int, limit_path: str | None = None) -> None:

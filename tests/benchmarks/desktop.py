@@ -27,8 +27,7 @@ from tests.cage import NEEDS, Cage, cage, can_cage, swap_file, throttled
 
 # A modest solid-state disk, one read at a time; the swap of this machine's own disk is faster than most.
 DISK_READS_A_SECOND = 2000
-# What the guard keeps free for the desktop (256 MiB at least) must fit in, as it does on a real machine.
-LIMIT_MIB = 800
+LIMIT_MIB = 400
 DESKTOP_MIB = 200
 # In a list, over a GiB; the script gets to its end, where it touches all of it again.
 TEXT_BYTES = 100_000_000

@@ -10,7 +10,7 @@ from memwatch.core.units import GIB, MIB
         pytest.param(64 * GIB, 4 * GIB, id="at-most-4-GiB"),
         pytest.param(20 * GIB, 2 * GIB, id="a-tenth"),
         pytest.param(GIB, 256 * MIB, id="at-least-256-MiB"),
-        pytest.param(400 * MIB, 200 * MIB, id="of-a-tiny-limit-half"),
+        pytest.param(400 * MIB, 100 * MIB, id="of-a-tiny-limit-a-quarter"),
     ],
 )
 def test_the_default_reserve_is_a_tenth_within_limits(total: int, reserve: int) -> None:

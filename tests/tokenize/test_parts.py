@@ -171,7 +171,7 @@ def test_a_ratio_is_exact() -> None:
 
 @pytest.mark.parametrize(
     ("container_mib", "used_mib", "limit_mib"),
-    [(8000, 100, 512), (800, 100, 444), (400, 20, 180), (400, 300, 144)],
+    [(8000, 100, 512), (800, 100, 500), (400, 20, 280), (400, 300, 144)],
     ids=["plenty", "some", "little", "none"],
 )
 def test_a_job_that_nobody_limits_takes_what_there_is_room_for(
