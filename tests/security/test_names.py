@@ -87,8 +87,8 @@ def test_a_job_with_a_hostile_name_and_output_is_told_of_harmlessly(place: Path)
 
 def test_what_a_job_writes_is_shown_and_not_obeyed_by_those_who_attach(place: Path) -> None:
     journal = place / "run.jsonl"
-    script = r"printf 'up\nword\033[31m\007\n'; sleep 0.2; [ -e go ] || exec sh -c \"$0\" \"$0\""
-    with Watched("sh", "-c", script, script, record=str(journal), captures_output=True) as watched:
+    script = r"while ! [ -e go ]; do printf 'word\033[31m\007\n'; sleep 0.1; done"
+    with Watched("sh", "-c", script, record=str(journal), captures_output=True) as watched:
         watched.event("sample")
         command = [sys.executable, "-m", "memwatch", "attach", "--ui", "plain", str(journal)]
         attached = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
