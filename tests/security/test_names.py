@@ -89,6 +89,7 @@ def test_what_a_job_writes_is_shown_and_not_obeyed_by_those_who_attach(place: Pa
     journal = place / "run.jsonl"
     script = r"while ! [ -e go ]; do printf 'word\033[31m\007\n'; sleep 0.1; done"
     with Watched("sh", "-c", script, record=str(journal), captures_output=True) as watched:
+        watched.event("start")
         watched.event("sample")
         command = [sys.executable, "-m", "memwatch", "attach", "--ui", "plain", str(journal)]
         attached = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
