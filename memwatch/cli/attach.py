@@ -38,7 +38,7 @@ def attach(ui: str, is_ascii: bool, theme: str, run: str) -> int:
     if chosen_ui(ui, is_ascii) == "full":
         return _on_screen(path, ScreenOptions(is_ascii, theme))
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    view = PlainView()
+    view = PlainView(is_jobs_terminal=False)
     with closing(connect(path)) as guard:
         try:
             return follow(path, guard, view.show, lambda past: _greet(view, past))

@@ -69,7 +69,7 @@ class Front:
             return ExitCode.OK  # Job and guard run on without us.
         self._follow()
         _, status = os.waitpid(guard.pid, 0)
-        if self._code is None and os.WIFEXITED(status):
+        if self._code is None and not self._guard_failed and os.WIFEXITED(status):
             self._code = os.WEXITSTATUS(status)  # We were stopped, and missed what it said last.
         code = self._code if self._code is not None else self._wait_without_guard()
         self._take_terminal()

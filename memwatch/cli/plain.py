@@ -19,7 +19,10 @@ LATER_EVERY_S = 10.0
 
 
 class PlainView:
-    def __init__(self, stream: TextIO | None = None) -> None:
+    """`is_jobs_terminal`: what the job writes is meant for it, escape sequences and all; elsewhere it is only shown."""
+
+    def __init__(self, stream: TextIO | None = None, is_jobs_terminal: bool = True) -> None:
+        self._is_jobs_terminal = is_jobs_terminal
         # Python has none where standard error was closed.
         self._stream = stream or sys.stderr or io.StringIO()
         self._rewrites = self._stream.isatty()
@@ -46,7 +49,7 @@ class PlainView:
         """The job wrote it to a terminal of the guard's, for a screen that is no more."""
         self.close()
         with suppress(OSError, ValueError):
-            sys.stdout.write(text)
+            sys.stdout.write(text if self._is_jobs_terminal else _harmless(text))
             sys.stdout.flush()
 
     def close(self) -> None:
@@ -75,6 +78,10 @@ class PlainView:
             self._stream.flush()
         except (OSError, ValueError):
             pass  # Nobody sees it any more; the job matters, not the view.
+
+
+def _harmless(text: str) -> str:
+    return "".join(c if c in "\n\t" else printable(c) for c in text.replace("\r\n", "\n"))
 
 
 def line_for(event: dict[str, Any]) -> str | None:

@@ -87,6 +87,7 @@ def cpu_s(pid: int) -> float:
 )
 def test_a_view_that_floods_the_guard_costs_it_little(data: bytes, journal: Path) -> None:
     with Watched("sleep", "1000", record=str(journal)) as watched:
+        watched.event("start")
         watched.event("sample")
         before_bytes, before_s = rss_bytes(watched.guard.pid), cpu_s(watched.guard.pid)
         flood = socket.socket(socket.AF_UNIX)
@@ -109,6 +110,7 @@ def test_a_view_that_floods_the_guard_costs_it_little(data: bytes, journal: Path
 
 def test_views_that_never_read_and_too_many_views_do_no_harm(journal: Path) -> None:
     with Watched("sleep", "1000", record=str(journal)) as watched:
+        watched.event("start")
         watched.event("sample")
         fds = Path(f"/proc/{watched.guard.pid}/fd")
         before = len(list(fds.iterdir()))

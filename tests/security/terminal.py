@@ -12,7 +12,12 @@ def on_terminal(*arguments: object) -> tuple[int, str]:
     """`memwatch ARGUMENTS`: its exit code, and what it wrote."""
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execv(sys.executable, [sys.executable, "-m", "memwatch", *map(str, arguments)])
+        # Of a screen that is drawn nothing could be told apart.
+        os.execve(
+            sys.executable,
+            [sys.executable, "-m", "memwatch", *map(str, arguments)],
+            {**os.environ, "TERM": "dumb"},
+        )
     written = b""
     while data := _read(terminal):
         written += data

@@ -130,6 +130,7 @@ def test_all_that_a_run_keeps_is_its_owners_alone(tmp_path: Path, monkeypatch: p
     before = os.umask(0)
     try:
         with Watched("sleep", "1000", record=None) as watched:
+            watched.event("start")
             watched.event("sample")
             runs = tmp_path / "memwatch" / "runs"
             wait_until(lambda: list(runs.glob("*.sock")), "the guard can be joined")

@@ -1,11 +1,14 @@
 """Names from outside neither run nor reach the terminal raw, whatever the command."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.helpers import memwatch
+from tests.guard.processes import Watched
+from tests.helpers import HANG_S, memwatch
 from tests.security.terminal import HOSTILE, obeyed, on_terminal
 
 COMMANDS = [
@@ -80,3 +83,18 @@ def test_a_job_with_a_hostile_name_and_output_is_told_of_harmlessly(place: Path)
         _, text = on_terminal(*command)
         assert obeyed(text) == set(), command
         assert "something unexpected" not in text
+
+
+def test_what_a_job_writes_is_shown_and_not_obeyed_by_those_who_attach(place: Path) -> None:
+    journal = place / "run.jsonl"
+    script = r"while ! [ -e go ]; do printf 'word\033[31m\007\n'; sleep 0.1; done"
+    with Watched("sh", "-c", script, record=str(journal), captures_output=True) as watched:
+        watched.event("start")
+        watched.event("sample")
+        command = [sys.executable, "-m", "memwatch", "attach", "--ui", "plain", str(journal)]
+        attached = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert attached.stdout is not None
+        line = next(line for line in attached.stdout if "word" in line)
+        assert line == "word\\x1b[31m\\x07\n"
+        (place / "go").touch()
+        attached.communicate(timeout=HANG_S)
