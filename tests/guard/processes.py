@@ -123,7 +123,8 @@ class Watched:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for pid in [self.guard.pid, *self.pids]:
+        # The job too if nobody has asked for its pid: it would outlive its guard.
+        for pid in [*children(self.guard.pid), self.guard.pid, *self.pids]:
             send(pid, signal.SIGKILL)
         self.guard.wait(HANG_S)
         self.channel.close()
