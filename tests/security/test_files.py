@@ -15,7 +15,7 @@ from memwatch.errors import MemwatchError
 from memwatch.record.folder import make_runs_folder, open_journal
 from tests.faults.jobs import PARTIAL
 from tests.guard.processes import Watched, wait_until
-from tests.helpers import Finished, error_of, memwatch
+from tests.helpers import Finished, error_of, memwatch, open_to_others
 
 Run = Callable[..., Finished]
 NOBODY = 65534
@@ -85,8 +85,7 @@ def test_a_link_inside_the_partial_folder_is_not_followed(
 
 @only_root
 def test_a_partial_folder_of_another_user_is_refused(text: Path, out: Path) -> None:
-    for folder in (out, *out.parents[:3]):
-        folder.chmod(0o777)
+    open_to_others(out)
     (out / PARTIAL).mkdir(mode=0o755)
     script = f"""if True:
         import os, pathlib

@@ -31,7 +31,11 @@ class Terminal:
         self._code: int | None = None
 
     def _become(self, command: tuple[str, ...], environment: Mapping[str, str]) -> None:
-        base = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "NO_COLOR"))}
+        base = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("LC_", "LANG", "NO_COLOR", "COLUMNS", "LINES"))
+        }
         try:
             os.execvpe(command[0], command, {**base, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **environment})
         finally:
