@@ -1,31 +1,62 @@
-"""memwatch replay: a run that is over, as it was."""
+"""memwatch replay: a run that is over, or the machine's record, as it was."""
+
+import tempfile
+import time
 
 import click
 
 from memwatch.cli.ui import ScreenOptions, chosen_ui, screen_options
 from memwatch.errors import ExitCode, MemwatchError, UsageError, printable
+from memwatch.record.events import encode
 from memwatch.record.find import journal_of
+from memwatch.record.index import JournalIndex
+from memwatch.record.machine_log import read_machine_events
+
+MACHINE = "machine"
+DEFAULT_HOURS = 24.0
 
 
 @click.command()
 @screen_options
+@click.option("--hours", type=click.FloatRange(min=0, min_open=True), default=DEFAULT_HOURS, show_default=True,
+              help="How much of the machine's record.")  # fmt: skip
 @click.argument("run", default="last")
-def replay(is_ascii: bool, theme: str, run: str) -> int:
-    """Play a run again, from its journal.
+def replay(is_ascii: bool, theme: str, hours: float, run: str) -> int:
+    """Play a run again, from its journal, or the machine's record.
 
-    RUN is an id as `memwatch runs` shows it, the beginning of one, a journal's path, or "last".
+    RUN is an id as `memwatch runs` shows it, the beginning of one, a journal's path, "last", or "machine" for what
+    `memwatch record` has kept.
     """
     if chosen_ui("auto", is_ascii) != "full":
         raise UsageError("a replay needs a terminal to be shown on; memwatch export writes a run to a file")
-    path = journal_of(run)
-    from memwatch.record.index import JournalIndex
+    index = _record(hours) if run == MACHINE else _journal(run)
     from memwatch.tui.machine_screens import show_replay
 
+    show_replay(index, None if run == MACHINE else str(journal_of(run)), ScreenOptions(is_ascii, theme))
+    return ExitCode.OK
+
+
+def _journal(run: str) -> JournalIndex:
+    path = journal_of(run)
     try:
         index = JournalIndex(path)
     except OSError as error:
         raise MemwatchError(f"cannot read {printable(path)}: {error.strerror}") from error
     if not len(index):
         raise MemwatchError(f"{printable(path)} has no events in it; is it a journal of memwatch?")
-    show_replay(index, str(path), ScreenOptions(is_ascii, theme))
-    return ExitCode.OK
+    return index
+
+
+def _record(hours: float) -> JournalIndex:
+    """The record is packed and in segments; to go to and fro in it, the part that is asked for is unpacked."""
+    with tempfile.NamedTemporaryFile(prefix="memwatch-") as file:
+        try:
+            for event in read_machine_events(time.time() - hours * 3600):
+                file.write(encode(event))
+            file.flush()
+            index = JournalIndex(file.name)  # It keeps the file open; the name may go.
+        except OSError as error:
+            raise MemwatchError(f"cannot read the machine's record: {error.strerror}") from error
+    if not len(index):
+        raise MemwatchError(f"nothing was recorded in the last {hours:g} hours; memwatch record does that")
+    return index

@@ -18,5 +18,10 @@ def show_machine(interval_s: float | None, options: ScreenOptions) -> None:
         machine.close()
 
 
-def show_replay(index: JournalIndex, journal: str, options: ScreenOptions) -> None:
-    run_app(ReplayApp(ReplaySource(index), look_for(options), theme_for(options.theme), journal))
+def show_replay(index: JournalIndex, journal: str | None, options: ScreenOptions) -> None:
+    """None is the machine's record."""
+    run_app(
+        ReplayApp(
+            ReplaySource(index, is_machine=journal is None), look_for(options), theme_for(options.theme), journal or ""
+        )
+    )

@@ -1,6 +1,5 @@
 """A real terminal: memwatch runs on a pty, and pyte shows what a person would see there."""
 
-import contextlib
 import fcntl
 import os
 import pty
@@ -14,6 +13,7 @@ from collections.abc import Mapping
 
 import pyte
 
+from tests.guard.processes import children, send
 from tests.helpers import HANG_S
 
 RUN = (sys.executable, "-m", "memwatch")
@@ -46,8 +46,12 @@ class Terminal:
 
     def __exit__(self, *_: object) -> None:
         if self._code is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+            # A guard and its job outlive their front.
+            family = [self.pid]
+            for pid in family:
+                family += children(pid)
+            for pid in family:
+                send(pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
         self.hang_up()
 

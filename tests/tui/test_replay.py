@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.record.events import encode
+from memwatch.core.sample import Memory, Sample
+from memwatch.record.events import encode, sample_event
 from memwatch.record.index import JournalIndex
 from memwatch.tui.draw.lines import text_of
 from memwatch.tui.draw.look import Look
-from memwatch.tui.model.picture import State
+from memwatch.tui.model.picture import Kind, State
 from memwatch.tui.replay_app import ReplayApp
 from memwatch.tui.sources.replay import ReplaySource
 from memwatch.tui.widgets.panel import Panel
+from tests.record.examples import process
 from tests.tui import script
 from tests.tui.running import run_async
 
@@ -129,3 +131,16 @@ def test_playing_goes_on_by_itself_and_stops_at_the_end(replay: ReplaySource) ->
 
 def _text(app: ReplayApp, panel: str) -> str:
     return "\n".join(text_of(line) for line in app.screen.query_one(f"#{panel}", Panel).lines)
+
+
+def test_a_record_of_the_machine_looks_like_the_machine(tmp_path: Path) -> None:
+    """No job, and who was big at each moment."""
+    path = tmp_path / "record.jsonl"
+    looks = [Sample(t, t, Memory(24 << 30, 12 << 30, 0, 0), others=(process(pid),)) for t, pid in ((1, 7), (2, 8))]
+    path.write_bytes(b"".join(encode(sample_event(look)) for look in looks))
+    with closing(JournalIndex(path)) as index:
+        replay = ReplaySource(index, is_machine=True)
+        assert replay.picture().kind == Kind.WATCH
+        assert [row.process.pid for row in replay.picture().processes] == [7]
+        replay.seek(replay.end_t)
+        assert [row.process.pid for row in replay.picture().processes] == [8]
