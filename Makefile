@@ -25,7 +25,7 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	@echo "== running the tests (some minutes)"
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 test-vm: $(VENV)/installed-dev
 	@{ command -v mmdebstrap && command -v mke2fs && command -v qemu-system-x86_64; } >/dev/null || \

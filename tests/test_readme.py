@@ -31,7 +31,6 @@ from tests.helpers import HANG_S, memwatch
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-pytestmark = pytest.mark.xdist_group("readme")  # Its commands follow one another.
 BLOCK = re.compile(
     r"(?:<!-- test: (?P<said>.*?) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )

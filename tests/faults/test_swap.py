@@ -13,8 +13,7 @@ from tests.cage import cage, needs_cage, swap_file
 from tests.guard.processes import Watched
 from tests.guard.test_pressure import HOG
 
-# In one group: what the one swaps, the guard of the other sees.
-pytestmark = [needs_cage, pytest.mark.xdist_group("swap")]
+pytestmark = needs_cage
 
 PAGE_BYTES = 4096
 LIMIT_MIB = 1400
