@@ -29,15 +29,16 @@ def replay(is_ascii: bool, theme: str, hours: float, run: str) -> int:
     """
     if chosen_ui("auto", is_ascii) != "full":
         raise UsageError("a replay needs a terminal to be shown on; memwatch export writes a run to a file")
-    index = _record(hours) if run == MACHINE else _journal(run)
+    is_machine = run == MACHINE
+    name = MACHINE if is_machine else str(journal_of(run))
+    index = _record(hours) if is_machine else _journal(name)
     from memwatch.tui.machine_screens import show_replay
 
-    show_replay(index, None if run == MACHINE else str(journal_of(run)), ScreenOptions(is_ascii, theme))
+    show_replay(index, name, is_machine, ScreenOptions(is_ascii, theme))
     return ExitCode.OK
 
 
-def _journal(run: str) -> JournalIndex:
-    path = journal_of(run)
+def _journal(path: str) -> JournalIndex:
     try:
         index = JournalIndex(path)
     except OSError as error:

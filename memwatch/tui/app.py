@@ -256,7 +256,7 @@ class MemwatchApp(SteadyApp[Left]):
     def action_output(self) -> None:
         from memwatch.tui.screens.output import OutputScreen
 
-        if self._source.kind != Kind.WATCH:
+        if self.picture.has_job:
             self.push_screen(OutputScreen())
             self.call_after_refresh(self.draw)
 

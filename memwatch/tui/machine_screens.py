@@ -18,10 +18,7 @@ def show_machine(interval_s: float | None, options: ScreenOptions) -> None:
         machine.close()
 
 
-def show_replay(index: JournalIndex, journal: str | None, options: ScreenOptions) -> None:
-    """None is the machine's record."""
-    run_app(
-        ReplayApp(
-            ReplaySource(index, is_machine=journal is None), look_for(options), theme_for(options.theme), journal or ""
-        )
-    )
+def show_replay(index: JournalIndex, name: str, is_machine: bool, options: ScreenOptions) -> None:
+    """`name` is what `memwatch export` knows it by."""
+    source = ReplaySource(index, is_machine)
+    run_app(ReplayApp(source, look_for(options), theme_for(options.theme), name))

@@ -208,7 +208,7 @@ class ScriptedSource:
         self.kind = kind
         self.sent: list[Event] = []
         self.hears = True
-        self._story = Story(kind)
+        self._story = Story(kind, has_job=kind != Kind.WATCH)
         self._now_t = START_T
         for event in sorted(events, key=lambda event: float(str(event["t"]))):
             self._take(event)

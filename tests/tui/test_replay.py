@@ -140,7 +140,7 @@ def test_a_record_of_the_machine_looks_like_the_machine(tmp_path: Path) -> None:
     path.write_bytes(b"".join(encode(sample_event(look)) for look in looks))
     with closing(JournalIndex(path)) as index:
         replay = ReplaySource(index, is_machine=True)
-        assert replay.picture().kind == Kind.WATCH
+        assert (replay.picture().kind, replay.picture().has_job) == (Kind.REPLAY, False)
         assert [row.process.pid for row in replay.picture().processes] == [7]
         replay.seek(replay.end_t)
         assert [row.process.pid for row in replay.picture().processes] == [8]

@@ -6,7 +6,7 @@ from memwatch.tui.draw.bars import bar
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import percent, size
-from memwatch.tui.model.picture import Kind, Picture
+from memwatch.tui.model.picture import Picture
 
 
 def cards(picture: Picture) -> tuple[Gpu, ...]:
@@ -50,7 +50,7 @@ def _power(gpu: Gpu) -> str:
 
 
 def _use(picture: Picture, width: int) -> Line:
-    if picture.kind == Kind.WATCH:
+    if not picture.has_job:
         return ()
     taken = [gpu.job_memory_bytes for gpu in cards(picture) if gpu.job_memory_bytes is not None]
     if sum(taken):

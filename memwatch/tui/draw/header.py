@@ -10,7 +10,7 @@ from memwatch.tui.model.picture import Kind, Picture, State
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     name = "memwatch" if picture.kind == Kind.RUN else f"memwatch {picture.kind}"
     left = line(Span(f" {name} ", "title"), " ", Span(printable(picture.title), "strong"))
-    parts = [state(picture, look), line(Span(stopwatch(picture.elapsed_s)))] if picture.kind != Kind.WATCH else []
+    parts = [state(picture, look), line(Span(stopwatch(picture.elapsed_s)))] if picture.has_job else []
     if picture.kind == Kind.RUN:
         parts += [_guard(picture), _record(picture, look)]
     parts.append(line(Span(clock(picture.now_t), "dim")))

@@ -6,7 +6,7 @@ from memwatch.tui.draw.chart import Chart, Level, chart_lines, split_width
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line, width_of
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import percent, roughly, size
-from memwatch.tui.model.picture import Kind, Picture, Room
+from memwatch.tui.model.picture import Picture, Room
 from memwatch.tui.model.series import columns
 
 
@@ -44,7 +44,7 @@ def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
 
 def job_line(picture: Picture, look: Look, width: int) -> Line:
     sample = picture.sample
-    if sample is None or picture.kind == Kind.WATCH:
+    if sample is None or not picture.has_job:
         return fitting(_machine(picture), width)
     rss = sum(process.rss_bytes for process in sample.job) if sample.job else None
     swap = sum(process.swap_bytes for process in sample.job) if sample.job else None

@@ -6,7 +6,7 @@ from memwatch.tui.draw import others
 from memwatch.tui.draw.lines import Line, Span, cut, line
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.draw.words import UNKNOWN, gib, size
-from memwatch.tui.model.picture import Kind, Picture
+from memwatch.tui.model.picture import Picture
 from memwatch.tui.model.processes import Arranged, Order, arranged
 
 _STATES = {"D": "waiting on disk", "T": "stopped", "t": "stopped", "Z": "ended"}
@@ -15,7 +15,7 @@ WIDE = 76  # from here on there is room for reads and writes
 
 
 def title(picture: Picture, look: Look) -> Line:
-    if picture.kind == Kind.WATCH:
+    if not picture.has_job:
         return (Span("biggest processes", "title"),)
     count = len(picture.processes)
     return (Span("processes", "title"), Span(f" {count} of this job" if count else "", "dim"))
@@ -29,7 +29,7 @@ def subtitle(picture: Picture, look: Look) -> Line:
 
 
 def rows_of(picture: Picture, look: Look) -> list[Arranged]:
-    return arranged(picture.processes, look.order, look.as_tree and picture.kind != Kind.WATCH, look.wanted)
+    return arranged(picture.processes, look.order, look.as_tree and picture.has_job, look.wanted)
 
 
 def row_count(picture: Picture, look: Look, width: int) -> int:
@@ -53,7 +53,7 @@ def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -
     if left:
         taken = sum(one.row.process.rss_bytes + one.row.process.swap_bytes for one in left)
         drawn.append(line(Span(f"{look.glyphs.ellipsis} {len(left)} more, {size(taken)}".rjust(22), "dim")))
-    elif look.frame != Frame.BOX and len(drawn) < height and picture.kind != Kind.WATCH:
+    elif look.frame != Frame.BOX and len(drawn) < height and picture.has_job:
         drawn.append(others.one_line(picture, width))  # Where they have no panel of their own.
     return drawn[:height]
 

@@ -117,6 +117,7 @@ class Picture:
     exit_code: int | None = None
     ended: str = ""  # how, in words
     is_sharded: bool = False
+    has_job: bool = True  # False: the machine itself, now or in its record
     can_shard: bool = False
     is_guard_on: bool = True
     is_recorded: bool = False

@@ -26,9 +26,9 @@ Event = dict[str, Any]
 
 
 class Story:
-    def __init__(self, kind: Kind) -> None:
-        self._kind = kind
-        self._now = Picture(kind=kind, state=State.WATCHING if kind == Kind.WATCH else State.STARTING)
+    def __init__(self, kind: Kind, has_job: bool = True) -> None:
+        self._has_job = has_job
+        self._now = Picture(kind=kind, state=State.STARTING if has_job else State.WATCHING, has_job=has_job)
         self._history = History()
         self._series = Series()
         self._recent: deque[Sample] = deque(maxlen=MOST_RECENT)
@@ -54,7 +54,7 @@ class Story:
 
     def _take(self, event: Event, t: float) -> None:
         told = happening(event, "calm" if self._now.judged is None else self._now.judged.level)
-        if told is not None and self._kind != Kind.WATCH:
+        if told is not None and self._has_job:
             self._happenings.append(told)
         match event["event"]:
             case "start":
@@ -125,7 +125,7 @@ class Story:
     def _process_rows(self, latest: Sample, earlier: Sample | None) -> tuple[ProcessRow, ...]:
         """The job's; of a machine without one, the biggest."""
         span_s = None if earlier is None else latest.clock_s - earlier.clock_s
-        if self._kind != Kind.WATCH:
+        if self._has_job:
             return process_rows(latest.job, () if earlier is None else earlier.job, span_s)
         if latest.others is None:
             return self._now.processes

@@ -37,7 +37,7 @@ from memwatch.tui.draw import (
 )  # fmt: skip
 from memwatch.tui.draw.layout import Layout, Wants, layout_for
 from memwatch.tui.draw.look import Look
-from memwatch.tui.model.picture import Kind, Picture
+from memwatch.tui.model.picture import Picture
 from memwatch.tui.widgets.panel import ROLE_CLASSES, Drawing, Panel
 
 ROWS = {
@@ -64,7 +64,6 @@ class Dashboard(Screen[None]):
 
     def __init__(self, picture: Picture, look: Look, timeline: Drawing | None = None) -> None:
         super().__init__()
-        self._kind = picture.kind
         self._timeline = timeline
         self._layout: Layout | None = None
         self._is_compact = False
@@ -126,8 +125,8 @@ class Dashboard(Screen[None]):
 
     def _lay_out(self) -> None:
         wants = Wants(
-            has_job=self._kind != Kind.WATCH,
-            has_output=self._kind != Kind.WATCH,
+            has_job=self._picture.has_job,
+            has_output=self._picture.has_job,
             has_progress=self._picture.progress is not None,
             has_swap=not memory.has_no_swap(self._picture),
             has_gpu=bool(gpu.cards(self._picture)),

@@ -22,7 +22,7 @@ class ReplaySource:
     def __init__(self, index: JournalIndex, is_machine: bool = False) -> None:
         """The journal must have at least one event. A record of the machine looks like the machine, without a job."""
         self._index = index
-        self._shown_as = Kind.WATCH if is_machine else Kind.REPLAY
+        self._has_job = not is_machine
         self.start_t, self.end_t = index.times[0], index.times[-1]
         self.now_t = self.start_t
         self.is_playing = False
@@ -30,7 +30,7 @@ class ReplaySource:
         self.speed = min(SPEEDS, key=lambda speed: abs(speed - max(wish, 1)))
         self.happenings = _happenings(index)
         self._taken = 0
-        self._story = Story(self._shown_as)
+        self._story = Story(Kind.REPLAY, self._has_job)
         self._advance()
 
     def start(self, changed: Callable[[list[Event]], None], ended: Callable[[], None]) -> None:
@@ -62,7 +62,7 @@ class ReplaySource:
         back = t < self.now_t
         self.now_t = min(max(t, self.start_t), self.end_t)
         if back or self.now_t - self._taken_t() > LOOK_BACK_S:
-            self._story, self._taken = Story(self._shown_as), 0
+            self._story, self._taken = Story(Kind.REPLAY, self._has_job), 0
         self._advance()
 
     def step(self, direction: int) -> None:

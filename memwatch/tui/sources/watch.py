@@ -22,7 +22,7 @@ class WatchSource:
     def __init__(self, machine: Machine, interval_s: float | None = None) -> None:
         self._machine = machine
         self._interval_s = interval_s
-        self._story = Story(Kind.WATCH)
+        self._story = Story(Kind.WATCH, has_job=False)
         self._history = History()
         self._decider: Decider | None = None
         self._reserve_bytes = 0
