@@ -24,6 +24,9 @@ class Level(IntEnum):
     ACT = 3
 
 
+LEVEL_NAMES = tuple(level.name.lower() for level in Level)  # as journals have them, the calmest first
+
+
 class Signal(StrEnum):
     HEADROOM = "headroom"
     SWAP = "swap"

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from memwatch.core.assess import LEVEL_NAMES
 from memwatch.record.alive import GuardId, may_be_alive
 from memwatch.record.events import Event
 from memwatch.record.folder import SUFFIX, run_id, runs_path
 from memwatch.record.replay import BUFFER_BYTES, lines_of, parse_event
 
 _BEYOND = 1 << 63
-LEVELS = ("calm", "watch", "warn", "act")
 BY_MEMWATCH = ("guard", "user")
 
 # Most lines are samples, and all that is wanted of one stands in front: a tenth of the time it takes to parse it.
@@ -69,7 +69,7 @@ class RunInfo:
             signal=_whole(seen.exit.get("signal")),
             by=_word(seen.exit.get("by")),
             peak_job_bytes=seen.peak_job_bytes,
-            worst_level=None if seen.worst < 0 else LEVELS[seen.worst],
+            worst_level=None if seen.worst < 0 else LEVEL_NAMES[seen.worst],
             actions=tuple(seen.actions.items()),
             size_bytes=status.st_size,
             containment=seen.containment,
@@ -136,8 +136,8 @@ class _Seen:
             self.started_t = self.last_t
         elif kind == "sample":
             self._peak(_whole(event.get("job_bytes")))
-        elif kind == "verdict" and event.get("level") in LEVELS:
-            self.worst = max(self.worst, LEVELS.index(str(event["level"])))
+        elif kind == "verdict" and event.get("level") in LEVEL_NAMES:
+            self.worst = max(self.worst, LEVEL_NAMES.index(str(event["level"])))
         elif kind == "action":
             name = str(event.get("action"))
             self.actions[name] = self.actions.get(name, 0) + 1

@@ -3,18 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-LEVELS = ("calm", "watch", "warn", "act")
+from memwatch.core.actions import IN_WORDS, Step
+from memwatch.core.assess import LEVEL_NAMES
 
-_DONE = {
-    "shard": "asked the job to switch to shards",
-    "pause": "paused the job",
-    "resume": "resumed the job",
-    "stop": "told the job to end",
-    "kill": "killed the job",
-}
-
-
-_KINDS = frozenset({"warn", "act", "exit", "lost", "start", *_DONE})
+_KINDS = frozenset({"warn", "act", "exit", "lost", "start", *IN_WORDS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +38,7 @@ def action_mark(x: float, event: Mapping[str, object]) -> Mark | None:
     if action == "warn":
         return None
     who = "you" if event.get("by") == "user" else "memwatch"
-    text = f"{who} {_DONE.get(action, f'did: {action}')}"
+    text = f"{who} {IN_WORDS[Step(action)] if action in IN_WORDS else f'did: {action}'}"
     if event.get("reason"):
         text += f": {event['reason']}"
     if event.get("result") not in (None, "done"):
@@ -74,7 +66,7 @@ def ending(event: Mapping[str, object]) -> str:
 
 
 def rank(level: str) -> int:
-    return LEVELS.index(level) if level in LEVELS else 0
+    return LEVEL_NAMES.index(level) if level in LEVEL_NAMES else 0
 
 
 def _t(event: Mapping[str, object]) -> float:

@@ -7,8 +7,9 @@ scaled as one likes, strokes keep their width, and all words are HTML around it.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from memwatch.core.assess import LEVEL_NAMES
 from memwatch.report.columns import Columns, Point
-from memwatch.report.marks import LEVELS, Mark
+from memwatch.report.marks import Mark
 from memwatch.report.panels import Line, Panel
 
 WIDTH = 1000.0
@@ -63,7 +64,7 @@ def level_strip(levels: Columns, axis: Axis) -> str:
     for run in levels.runs("level"):
         for begin_x, end_x, level in _stretches(run, axis.end_x):
             if level > 0:
-                parts.append(_rect(f"level {LEVELS[level]}", axis.at(begin_x), axis.at(end_x)))
+                parts.append(_rect(f"level {LEVEL_NAMES[level]}", axis.at(begin_x), axis.at(end_x)))
     return _svg("".join(parts), "level")
 
 
