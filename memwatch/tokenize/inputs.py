@@ -114,7 +114,7 @@ def look_at(path: str, text_column: str, any_bytes: bool = False) -> Input:
     if path == STANDARD_INPUT:
         return _look_at_standard_input(text_column)
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_without_waiting) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise MemwatchError(f"{path} is not a regular file; to read from a pipe, give - and redirect it")
@@ -137,6 +137,11 @@ def look_at(path: str, text_column: str, any_bytes: bool = False) -> Input:
     if kind != "parquet" and not any_bytes:
         _refuse_rubbish(path, head)
     return Input(path, kind, packing, status.st_size, status.st_mtime_ns, fingerprint)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """To open a pipe would last until somebody writes to it."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _may_go_on(head: bytes | bytearray) -> bool:

@@ -161,6 +161,7 @@ def test_what_is_not_a_file_is_refused(tmp_path: Path) -> None:
     assert "No such file" in error_of(_failed(tmp_path / "missing.txt"))
     assert "no file matches" in error_of(_failed(f"{tmp_path}/*.txt"))
     os.mkfifo(tmp_path / "pipe")
+    assert "is not a regular file" in error_of(_failed(tmp_path / "pipe"))
     (tmp_path / "text\x1b[31m.txt").write_bytes(b"")
     sentence = error_of(_failed(tmp_path / "text\x1b[31m.txt"))
     assert "\x1b" not in sentence

@@ -90,6 +90,11 @@ def _numbers(folder: Path) -> Path:
     return folder / "numbers.parquet"
 
 
+def _pipe(folder: Path) -> Path:
+    os.mkfifo(folder / "pipe")
+    return folder / "pipe"
+
+
 def _lines(*lines: str) -> Callable[[Path], Path]:
     def write(folder: Path) -> Path:
         (folder / "a.jsonl").write_text("".join(line + "\n" for line in lines))
@@ -106,6 +111,7 @@ GOOD = '{"text": "fine"}'
     [
         pytest.param(_missing, "No such file", id="missing file"),
         pytest.param(_folder, "is a folder", id="folder"),
+        pytest.param(_pipe, "is not a regular file", id="pipe that nobody writes to"),
         pytest.param(_empty, "is empty", id="empty file"),
         pytest.param(_empty_gzip, "is empty", id="empty gzip"),
         pytest.param(_rubbish, "does not look like text", id="binary rubbish"),
