@@ -20,7 +20,7 @@ from memwatch.guard.before import reserve_bytes
 from memwatch.guard.config import GuardConfig
 from memwatch.guard.place import NoScope, seek_place
 from memwatch.guard.scope import JobScope, ScopeFacts
-from memwatch.probe.cgroups import memory_mount
+from memwatch.probe.cgroup_paths import memory_mount
 from memwatch.probe.glance import glance
 from memwatch.probe.machine import Machine, disk_free_bytes
 from memwatch.record.folder import state_folder, state_path, why_not

@@ -10,16 +10,18 @@ import selectors
 import signal
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from types import FrameType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from memwatch.channel import Channel
-from memwatch.cli.plain import PlainView
 from memwatch.errors import Broken, ExitCode, printable
 from memwatch.guard import starting, system
 from memwatch.guard.config import GuardConfig
+from memwatch.guard.order import give_order
 from memwatch.guard.starting import StartedGuard
+
+if TYPE_CHECKING:
+    from memwatch.cli.plain import PlainView
 
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 STANDARD_INPUT = 0
@@ -45,11 +47,12 @@ class Heed(Protocol):
 
 class Front:
     def __init__(
-        self, config: GuardConfig, command: list[str], view: PlainView | None, screen: FullScreen | None = None
+        self, config: GuardConfig, command: list[str], shows_lines: bool = False, screen: FullScreen | None = None
     ) -> None:
         self._config = config
         self._command = command
-        self._view = view
+        self._shows_lines = shows_lines
+        self._view: PlainView | None = None
         self._screen = screen
         self._job_pid: int | None = None
         self._code: int | None = None
@@ -63,6 +66,9 @@ class Front:
         # Until the guard is told what to run, a signal would find nobody to be passed on to: it waits.
         signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
         guard = self._start_guard()
+        # What shows it is loaded while the job starts.
+        if self._shows_lines:
+            self._view = _plain_view()
         self._guard = Channel(guard.view)
         self._pass_signals_on()
         if self._screen is not None and not self._follow_on_screen(self._screen):
@@ -86,10 +92,10 @@ class Front:
     def _start_guard(self) -> StartedGuard:
         ignored = tuple(int(n) for n in PASSED_ON if signal.getsignal(n) is signal.SIG_IGN)
         terminal_fd = STANDARD_INPUT if self._has_terminal else None
-        config = replace(self._config, terminal_fd=terminal_fd, ignored_signals=ignored)
+        config = self._config._replace(terminal_fd=terminal_fd, ignored_signals=ignored)
         try:
             guard = starting.take()
-            self._job_terminal = guard.give(config, self._command)
+            self._job_terminal = give_order(guard.view, config, self._command)
         except OSError as error:
             raise Broken(f"cannot start the guard: {error.strerror}") from error
         return guard
@@ -112,12 +118,12 @@ class Front:
         try:
             has_ended = screen.follow(self._guard, self._heed_silently)
             if has_ended and self._code is None:
-                self._view = PlainView()  # The guard is gone, and with it what a screen could show.
+                self._view = _plain_view()  # The guard is gone, and with it what a screen could show.
             return has_ended
         except Exception as error:
             if os.environ.get("MEMWATCH_DEBUG"):
                 raise
-            self._screen, self._view = None, PlainView()
+            self._screen, self._view = None, _plain_view()
             what = printable(f"{type(error).__name__}: {error}")
             self._view.show({"event": "note", "text": f"the screen failed ({what}); the job goes on, in plain lines"})
             return True
@@ -190,6 +196,12 @@ class Front:
                 return
             if data and self._view is not None:
                 self._view.show({"event": "output", "text": data.decode(errors="replace")})
+
+
+def _plain_view() -> "PlainView":
+    from memwatch.cli.plain import PlainView
+
+    return PlainView()
 
 
 def _is_in_foreground() -> bool:

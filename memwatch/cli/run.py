@@ -1,15 +1,12 @@
 """memwatch run: run a job under guard and show how it is doing."""
 
 import os
-import shutil
 import sys
-from dataclasses import replace
 
 import click
 
 from memwatch.cli.front import Front
 from memwatch.cli.parameters import RESERVE, SECONDS
-from memwatch.cli.plain import PlainView
 from memwatch.cli.ui import ScreenOptions, chosen_ui, screen_options
 from memwatch.errors import UsageError
 from memwatch.guard.config import GuardConfig
@@ -78,12 +75,14 @@ def run(
         lowers_priority=priority == "low",
     )
     if ui != "full":
-        return Front(config, command, None if ui == "none" else PlainView()).run()
+        return Front(config, command, shows_lines=ui == "plain").run()
+    import shutil
+
     from memwatch.tui.run_screen import RunScreen
 
     size = shutil.get_terminal_size()
-    config = replace(config, captures_output=True, terminal_rows=size.lines, terminal_columns=size.columns)
-    return Front(config, command, None, RunScreen(ScreenOptions(is_ascii, theme), config.record)).run()
+    config = config._replace(captures_output=True, terminal_rows=size.lines, terminal_columns=size.columns)
+    return Front(config, command, screen=RunScreen(ScreenOptions(is_ascii, theme), config.record)).run()
 
 
 def _command(job: tuple[str, ...], is_foreign: bool) -> list[str]:

@@ -9,9 +9,9 @@ from functools import partial
 from memwatch.channel import Channel
 from memwatch.errors import ExitCode
 from memwatch.guard import system
+from memwatch.guard.order import Order, wait_for_order
 from memwatch.guard.place import Place, seek_place
 from memwatch.guard.spawn import CannotStart, Start, spawn
-from memwatch.guard.starting import Order, wait_for_order
 from memwatch.guard.watcher import Watcher
 
 

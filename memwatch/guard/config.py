@@ -1,11 +1,10 @@
 """What the front tells the guard when it starts it."""
 
 import json
-from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class GuardConfig:
+class GuardConfig(NamedTuple):
     """`ignored_signals` are those that whoever ran memwatch wanted to be ignored."""
 
     terminal_fd: int | None = None
@@ -22,7 +21,7 @@ class GuardConfig:
     ignored_signals: tuple[int, ...] = ()
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self))
+        return json.dumps(self._asdict())
 
     @classmethod
     def from_json(cls, text: str) -> "GuardConfig":

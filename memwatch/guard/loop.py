@@ -25,10 +25,10 @@ from memwatch.guard.act import Actor
 from memwatch.guard.before import reserve_bytes
 from memwatch.guard.listen import Ear
 from memwatch.guard.notify import notify
+from memwatch.guard.order import Order
 from memwatch.guard.output import JobOutput
 from memwatch.guard.scope import JobScope
 from memwatch.guard.spawn import HANDLED, IGNORED, containment
-from memwatch.guard.starting import Order
 from memwatch.guard.tell import Teller
 from memwatch.guard.views import Views
 from memwatch.guard.wait import Ended, reap

@@ -9,9 +9,9 @@ would escape from it. So a scope is made in the slice that we are in, by the man
 """
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from memwatch.probe.cgroups import memory_mount, parse_membership
+from memwatch.probe.cgroup_paths import memory_mount, parse_membership
 from memwatch.probe.files import read_file
 
 _HOLDING_BACK = ("memory.max", "memory.high", "memory.swap.max", "cpu.max")
@@ -25,8 +25,7 @@ class NoScope(Exception):
         self.advice = advice
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """`slice_name` is None where the manager has one for that purpose."""
 
     socket_path: str

@@ -23,7 +23,7 @@ from memwatch.core.scope_limit import kept_bytes, memory_max_bytes, new_limit_by
 from memwatch.guard.dbus import Connection
 from memwatch.guard.dbus_message import DBusError, Target, Value
 from memwatch.guard.place import NoScope, Place
-from memwatch.probe.cgroups import parse_membership
+from memwatch.probe.cgroup_paths import parse_membership
 from memwatch.probe.files import read_file, read_number
 
 # systemd takes some milliseconds; one that hangs must not keep the job from starting. A machine that is slow already

@@ -3,7 +3,7 @@
 import os
 import signal
 
-from memwatch.probe.procpid import parse_stat
+from memwatch.probe.stat import parse_stat
 
 
 def signal_process(pid: int, start_ticks: int, number: int) -> bool:

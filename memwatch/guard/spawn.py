@@ -7,7 +7,7 @@ import signal
 import termios
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memwatch import channel as job_channel
 from memwatch.errors import ExitCode
@@ -28,12 +28,11 @@ class CannotStart(Exception):
     """The command cannot be executed. `exit_code` is what env and timeout would return."""
 
     def __init__(self, command: str, number: int) -> None:
-        super().__init__(f"cannot run {command}: {os.strerror(number)}")
+        super().__init__(f"cannot run {command or 'an empty name'}: {os.strerror(number)}")
         self.exit_code = ExitCode.NOT_FOUND if number == errno.ENOENT else ExitCode.CANNOT_EXECUTE
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):
     command: tuple[str, ...]
     channel_fd: int
     terminal_fd: int | None  # to be given to the job, as a shell does
@@ -103,6 +102,8 @@ def _become_the_job(start: Start, parent: int, writer: int, gate: int) -> None:
         os.execvpe(start.command[0], start.command, {**os.environ, job_channel.VARIABLE: str(start.channel_fd)})
     except OSError as error:
         os.write(writer, str(error.errno).encode())
+    except ValueError:  # Python's word for an empty name, before the kernel is asked.
+        os.write(writer, str(errno.ENOENT).encode())
     finally:
         os._exit(ExitCode.BROKEN)
 

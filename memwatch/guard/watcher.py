@@ -9,9 +9,12 @@ import os
 import signal
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from memwatch.core.sample import Process
 from memwatch.guard.signals import signal_process
+
+if TYPE_CHECKING:
+    from memwatch.core.sample import Process
 
 # Room for a tree of fifty thousand processes.
 PIPE_BYTES = 1 << 20
@@ -29,7 +32,7 @@ class Watcher:
         os.close(reader)
         self._pidfd = os.pidfd_open(self.pid)  # Before anybody can reap it: the pid alone may be another's one day.
 
-    def will_stop(self, processes: Iterable[Process]) -> None:
+    def will_stop(self, processes: "Iterable[Process]") -> None:
         self._tell("".join(f"{process.pid} {process.start_ticks}\n" for process in processes))
 
     def all_continued(self) -> None:

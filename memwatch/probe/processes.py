@@ -16,7 +16,8 @@ from collections.abc import Collection, Iterator
 
 from memwatch.core.sample import Process
 from memwatch.probe.files import read_file
-from memwatch.probe.procpid import ProcessFiles, Stat, parse_stat
+from memwatch.probe.procpid import ProcessFiles
+from memwatch.probe.stat import Stat, parse_stat
 
 # Looking at every thread of a process, or at every process of the machine, is dear: 8 to 15 us for each one.
 DEAR_INTERVAL_S = 1.0

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memwatch.probe.files import read_file
-from memwatch.probe.procpid import parse_stat
+from memwatch.probe.stat import parse_stat
 
 # A journal that says nothing of its guard may be about to; one whose guard cannot be seen from here has a day.
 NEW_S = 60.0

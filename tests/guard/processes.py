@@ -13,7 +13,7 @@ from typing import Any
 
 from memwatch.channel import Channel
 from memwatch.guard.config import GuardConfig
-from memwatch.guard.starting import StartedGuard
+from memwatch.guard.order import give_order
 from tests.cage import Cage
 from tests.helpers import HANG_S
 
@@ -115,7 +115,7 @@ class Watched:
         self.guard = subprocess.Popen(arguments, pass_fds=[theirs.fileno()], start_new_session=True)
         theirs.close()
         described = GuardConfig(keeps_record="record" in config, **config)  # type: ignore[arg-type]
-        self.terminal = StartedGuard(self.guard.pid, ours).give(described, [*map(str, command)])
+        self.terminal = give_order(ours, described, [*map(str, command)])
         self.channel = Channel(ours)
         self.pids: list[int] = []
 

@@ -17,7 +17,7 @@ from memwatch.guard.listen import MOST_MESSAGES, MOST_READS, SHARE_S, Ear
 from memwatch.guard.signals import signal_process
 from memwatch.guard.views import MOST_VIEWS
 from memwatch.guard.watcher import Watcher
-from memwatch.probe.procpid import parse_stat
+from memwatch.probe.stat import parse_stat
 from memwatch.tokenize.rss import rss_bytes
 from tests.guard.processes import Guarded, Watched, children, send, state_of, wait_until
 from tests.helpers import memwatch

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memwatch.guard.signals import signal_process
-from memwatch.probe.procpid import parse_stat
+from memwatch.probe.stat import parse_stat
 from tests.guard.processes import Watched, children, send, state_of, wait_until
 
 # A job with a child, a grandchild in a session of its own, and short-lived children all the time.

@@ -43,6 +43,7 @@ SCRIPT = "#!/bin/sh\nexit 9\n"
         (("./script.sh",), 9),
         (("no-such-command",), 127),
         (("./no-such-file",), 127),
+        (("",), 127),
         (("./not-executable",), 126),
         ((".",), 126),
     ],

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from memwatch.core.sample import Limit
-from memwatch.probe.cgroups import Limits, Mount, ancestors, parse_mounts
+from memwatch.probe.cgroup_paths import Mount, ancestors, parse_mounts
+from memwatch.probe.cgroups import Limits
 from tests.probe import trees
 from tests.probe.trees import MIB, SELF_PID, Tree, bare, cgroup1, cgroup2
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from memwatch.core.sample import Process
 from memwatch.probe.processes import DEAR_INTERVAL_S, JobTree
-from memwatch.probe.procpid import COMMAND_CHARACTERS, ProcessFiles, parse_stat
+from memwatch.probe.procpid import COMMAND_CHARACTERS, ProcessFiles
+from memwatch.probe.stat import parse_stat
 from tests.probe.trees import MIB, SELF_PID, Tree, add_process, bare, stat_line
 
 
