@@ -46,6 +46,10 @@ class Cage:
         lines = (self._path / "memory.stat").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.split()[0] == key)
 
+    def cache_bytes(self) -> int:
+        """Page cache that can be dropped."""
+        return self.stat("active_file") + self.stat("inactive_file")
+
     def pids(self) -> list[int]:
         return [int(pid) for pid in (self._path / "cgroup.procs").read_text().split()]
 

@@ -34,7 +34,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--slow-rounds", type=int, default=2, help="turns of each slow one (%(default)s)")
     parser.add_argument("--part", type=int, default=40, metavar="MB", help="text for the slow ones (%(default)s)")
     parser.add_argument("--base", type=int, default=6, metavar="MB", help="the smallest text of growth (%(default)s)")
-    parser.add_argument("--bursts", type=int, default=7, help="bursts the guard must meet (%(default)s)")
+    parser.add_argument("--turns", type=int, default=7, help="times the guard must react (%(default)s)")
     parser.add_argument("--desktop", type=int, default=30, metavar="SECS", help="at most, beside a job (%(default)s)")
     parser.add_argument("--results", type=Path, default=HERE / "results.md", help="the file to write (%(default)s)")
     return parser.parse_args()
@@ -49,7 +49,7 @@ def cost_growth(args: argparse.Namespace, folder: Path) -> list[str]:
 
 
 def protection(args: argparse.Namespace, folder: Path) -> list[str]:
-    return guard.report(folder, args.bursts)
+    return guard.report(folder, args.turns)
 
 
 def stand_in_desktop(args: argparse.Namespace, folder: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""A job that is calm for a while, and then suddenly takes memory. Prints the Unix time at which the burst began.
+"""A job that is calm for a while, and then suddenly takes memory. Prints the Unix time of that, a moment before.
 
 python burst.py CALM_SECONDS MEBIBYTES_A_SECOND MOST_MEBIBYTES
 """
@@ -14,6 +14,7 @@ FILLING = b"x" * PIECE_BYTES
 # Page by page a core makes a good GiB a second; with huge pages, as numpy asks for them, several.
 HUGE_FROM_BYTES_A_SECOND = 1 << 30
 HUGE_PIECE_BYTES = 16 << 20
+HEADS_UP_S = 0.2
 held = []
 
 
@@ -41,6 +42,7 @@ def take(size_bytes: float, bytes_a_second: float) -> None:
 
 calm_s, rate_mib_s, most_mib = map(float, sys.argv[1:])
 time.sleep(calm_s)
-print(time.time(), flush=True)
+print(time.time() + HEADS_UP_S, flush=True)
+time.sleep(HEADS_UP_S)
 take(most_mib * 2**20, rate_mib_s * 2**20)
 time.sleep(1000)
