@@ -1,5 +1,7 @@
 """The job's processes as a table; where there is no job, the machine's biggest."""
 
+from typing import NamedTuple
+
 from memwatch.core.sample import Process
 from memwatch.errors import printable
 from memwatch.tui.draw import others
@@ -8,10 +10,12 @@ from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.draw.words import UNKNOWN, gib, size
 from memwatch.tui.model.picture import Picture
 from memwatch.tui.model.processes import Arranged, Order, arranged
+from memwatch.tui.model.trends import STEPS
 
-_STATES = {"D": "waiting on disk", "T": "stopped", "t": "stopped", "Z": "ended"}
+_STATES = {"D": "disk wait", "T": "stopped", "t": "stopped", "Z": "ended"}
 _TOKENIZER = "-m memwatch.tokenize"
-WIDE = 76  # from here on there is room for reads and writes
+WIDE = 76  # from here on there is room for the last minute and the disk
+WIDEST = 92  # and from here on to tell reads from writes
 
 
 def title(picture: Picture, look: Look) -> Line:
@@ -41,7 +45,8 @@ def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -
     if not found:
         words = "no process matches" if look.wanted else "no process yet"
         return [line(Span(words, "dim"))]
-    drawn = [_head(look, width)]
+    columns = _Columns.fitting(picture, width)
+    drawn = [_head(look, columns)]
     room = max(height - 1, 1)
     top = min(top, max(len(found) - room, 0))
     shown = found[top : top + room]
@@ -49,7 +54,7 @@ def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -
     if left and len(shown) > 1:
         left = [shown.pop(), *left]
     parents = {one.row.process.pid: one.row.process for one in found}
-    drawn += [cut(_row(one, parents, look, width), width) for one in shown]
+    drawn += [cut(_row(one, parents, look, columns), width) for one in shown]
     if left:
         taken = sum(one.row.process.rss_bytes + one.row.process.swap_bytes for one in left)
         drawn.append(line(Span(f"{look.glyphs.ellipsis} {len(left)} more, {size(taken)}".rjust(22), "dim")))
@@ -58,34 +63,66 @@ def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -
     return drawn[:height]
 
 
-def _head(look: Look, width: int) -> Line:
+class _Columns(NamedTuple):
+    """Which ones are shown, apart from those that always are."""
+
+    swap: bool
+    trend_and_disk: bool
+    reads_apart: bool
+
+    @classmethod
+    def fitting(cls, picture: Picture, width: int) -> "_Columns":
+        memory = None if picture.sample is None else picture.sample.memory
+        has_swap = memory is None or memory.swap_total_bytes > 0
+        return cls(has_swap, trend_and_disk=width >= WIDE, reads_apart=width >= WIDEST)
+
+
+def _head(look: Look, columns: _Columns) -> Line:
     def head(text: str, order: Order | None) -> Span:
         return Span(text, "strong" if order == look.order else "dim", action="app.sort")
 
-    spans = [head("    PID", Order.PID), head(" S", None), head("  RSS GiB", Order.MEMORY), head(" SWAP GiB", None)]
+    spans = [head("    PID", Order.PID), head(" S", None), head("  RSS GiB", Order.MEMORY)]
+    if columns.trend_and_disk:
+        spans.append(head(" LAST MIN", Order.MEMORY))
+    if columns.swap:
+        spans.append(head(" SWAP GiB", None))
     spans.append(head("  CPU %", Order.CPU))
-    if width >= WIDE:
+    if columns.reads_apart:
         spans += [head("   READ/s", Order.DISK), head("  WRITE/s", Order.DISK)]
+    elif columns.trend_and_disk:
+        spans.append(head("   DISK/s", Order.DISK))
     return (*spans, head("  COMMAND", None))
 
 
-def _row(one: Arranged, parents: dict[int, Process], look: Look, width: int) -> Line:
+def _row(one: Arranged, parents: dict[int, Process], look: Look, columns: _Columns) -> Line:
     row, process = one.row, one.row.process
     cpu = UNKNOWN if row.cpu_fraction is None else f"{100 * row.cpu_fraction:.0f}"
     spans = [
         Span(f"{process.pid:>7}", "dim"),
         Span(f" {process.state:<1}", _state_role(process)),
         Span(f"{gib(process.rss_bytes):>9}", "job"),
-        Span(f"{gib(process.swap_bytes):>9}", "" if process.swap_bytes else "dim"),
-        Span(f"{cpu:>7}"),
     ]
-    if width >= WIDE:
+    if columns.trend_and_disk:
+        spans.append(Span(f" {_trend(row.trend, look):>{STEPS}}", "job"))
+    if columns.swap:
+        spans.append(Span(f"{gib(process.swap_bytes):>9}", "" if process.swap_bytes else "dim"))
+    spans.append(Span(f"{cpu:>7}"))
+    if columns.reads_apart:
         spans += [Span(f"{_rate(row.read_bytes_s):>9}", "dim"), Span(f"{_rate(row.written_bytes_s):>9}", "dim")]
+    elif columns.trend_and_disk:
+        spans.append(Span(f"{_rate(row.disk_bytes_s):>9}", "dim"))
     note = _STATES.get(process.state)
     spans += [Span("  "), Span(_branches(one, look), "frame"), Span(printable(_command(process, parents)))]
     if note is not None:
         spans.append(Span(f"  ({note})", _state_role(process)))
     return tuple(spans)
+
+
+def _trend(steps: tuple[int, ...], look: Look) -> str:
+    """Of its own highest: one that stays as it is is flat, one that grows climbs."""
+    heights = look.glyphs.heights
+    top = max(steps, default=0)
+    return "".join(heights[max(round(taken / top * (len(heights) - 1)), 1)] for taken in steps) if top else ""
 
 
 def _command(process: Process, parents: dict[int, Process]) -> str:

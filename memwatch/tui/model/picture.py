@@ -87,6 +87,13 @@ class ProcessRow:
     cpu_fraction: float | None = None
     read_bytes_s: float | None = None
     written_bytes_s: float | None = None
+    trend: tuple[int, ...] = ()  # its memory over the last minute (trends.py)
+
+    @property
+    def disk_bytes_s(self) -> float | None:
+        if self.read_bytes_s is None or self.written_bytes_s is None:
+            return None
+        return self.read_bytes_s + self.written_bytes_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,6 @@ def _key(row: ProcessRow, order: Order) -> float:
         case Order.CPU:
             return row.cpu_fraction or 0.0
         case Order.DISK:
-            return (row.read_bytes_s or 0.0) + (row.written_bytes_s or 0.0)
+            return row.disk_bytes_s or 0.0
         case Order.PID:
             return process.pid

@@ -18,6 +18,7 @@ from memwatch.tui.model.picture import Happening, Judged, Kind, Pause, Picture, 
 from memwatch.tui.model.processes import process_rows
 from memwatch.tui.model.series import Point, Series
 from memwatch.tui.model.terminal_text import TerminalText
+from memwatch.tui.model.trends import Trends
 
 MOST_HAPPENINGS = 500
 MOST_RECENT = 40  # samples, at 10 Hz more than the two seconds over which rates are told
@@ -31,6 +32,7 @@ class Story:
         self._now = Picture(kind=kind, state=State.STARTING if has_job else State.WATCHING, has_job=has_job)
         self._history = History()
         self._series = Series()
+        self._trends = Trends()
         self._recent: deque[Sample] = deque(maxlen=MOST_RECENT)
         self._pace = Pace()
         self._happenings: deque[Happening] = deque(maxlen=MOST_HAPPENINGS)
@@ -126,10 +128,14 @@ class Story:
         """The job's; of a machine without one, the biggest."""
         span_s = None if earlier is None else latest.clock_s - earlier.clock_s
         if self._has_job:
-            return process_rows(latest.job, () if earlier is None else earlier.job, span_s)
-        if latest.others is None:
+            shown, before = latest.job, () if earlier is None else earlier.job
+        elif latest.others is None:
             return self._now.processes
-        return process_rows(latest.others, () if earlier is None else earlier.others or (), span_s)
+        else:
+            shown, before = latest.others, () if earlier is None else earlier.others or ()
+        self._trends.add(latest.t, shown)
+        rows = process_rows(shown, before, span_s)
+        return tuple(replace(row, trend=self._trends.of(row.process)) for row in rows)
 
     def _peak(self, sample: Sample) -> int | None:
         before = self._now.peak_job_bytes

@@ -4,14 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memwatch.core.sample import Memory, Process, Sample
+from memwatch.tui.draw import processes
 from memwatch.tui.draw.bars import bar, stacked
 from memwatch.tui.draw.chart import Chart, Level, chart_lines
 from memwatch.tui.draw.frame import framed, inner_size
 from memwatch.tui.draw.glyphs import ASCII, MONOCHROME, UNICODE, Glyphs
 from memwatch.tui.draw.layout import Wants, layout_for, shared_out
 from memwatch.tui.draw.lines import Span, cut, fitting, line, padded, spread, text_of, width_of, wrapped
-from memwatch.tui.draw.look import Frame
+from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.draw.words import between, roughly, stopwatch
+from memwatch.tui.model.picture import Picture, ProcessRow
 
 
 @given(st.text(max_size=40), st.integers(0, 60))
@@ -140,3 +143,26 @@ def test_a_stopwatch_counts_days() -> None:
 
 def test_a_span_that_is_empty_is_left_out() -> None:
     assert line("", Span("", "job"), "x") == (Span("x"),)
+
+
+def trend_of(*steps: int) -> str:
+    process = Process(7, 1, 0, "R", steps[-1], 0, 0.0, None, None, "python")
+    picture = Picture(processes=(ProcessRow(process, trend=steps),))
+    head, row = map(text_of, processes.lines(picture, Look(UNICODE), 90, 5))
+    start = head.index("LAST MIN")
+    return row[start : start + 8]
+
+
+def test_the_last_minute_of_a_process_climbs_where_it_grew_and_is_flat_where_it_did_not() -> None:
+    assert trend_of(100, 200, 300, 400, 500, 600, 700, 800) == "▁▂▃▄▅▆▇█"
+    assert trend_of(5, 5, 5, 5, 5, 5, 5, 5) == "████████"
+    assert trend_of(800, 1) == "      █▁", "the newest is at the right, and something is never drawn as nothing"
+    assert trend_of(0).strip() == ""
+
+
+def test_swap_has_a_column_only_where_there_is_swap() -> None:
+    process = Process(7, 1, 0, "R", 1, 0, 0.0, None, None, "python")
+    for swap_total_bytes, is_shown in ((0, False), (1 << 30, True)):
+        sample = Sample(0.0, 0.0, Memory(1 << 34, 1 << 33, swap_total_bytes, swap_total_bytes))
+        picture = Picture(sample=sample, processes=(ProcessRow(process),))
+        assert ("SWAP" in text_of(processes.lines(picture, Look(UNICODE), 90, 5)[0])) is is_shown
