@@ -73,12 +73,16 @@ def cage(limit_bytes: int) -> Iterator[Cage]:
         made.close()
 
 
+class NoSwap(OSError):
+    """Why, in words."""
+
+
 @contextmanager
 def swap_file(folder: Path, size_bytes: int) -> Iterator[None]:
-    """Swap for as long as the block lasts. Skips where there can be none, as in a folder in RAM."""
+    """Swap for as long as the block lasts. Raises NoSwap where there can be none, as in a folder in RAM."""
     path = folder / "swap"
     if shutil.disk_usage(folder).free < 2 * size_bytes:
-        pytest.skip("too little disk space for a swap file")
+        raise NoSwap("too little disk space for a swap file")
     with path.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, size_bytes)
     path.chmod(0o600)
@@ -86,7 +90,7 @@ def swap_file(folder: Path, size_bytes: int) -> Iterator[None]:
         for command in ("mkswap", "swapon"):
             done = subprocess.run([command, path], capture_output=True, text=True)
             if done.returncode:
-                pytest.skip(f"no swap can be made here: {done.stderr.strip()}")
+                raise NoSwap(f"no swap can be made here: {done.stderr.strip()}")
         try:
             yield
         finally:
