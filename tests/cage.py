@@ -100,12 +100,13 @@ def swap_file(folder: Path, size_bytes: int) -> Iterator[None]:
 
 
 @contextmanager
-def throttled(folder: Path, reads_a_second: int) -> Iterator[Callable[[list[str]], list[str]]]:
+def throttled(folder: Path, operations_a_second: int) -> Iterator[Callable[[list[str]], list[str]]]:
     """Gives a function: the same command line, with a slow disk. Only the disk that `folder` is on is slow."""
     device = folder.stat().st_dev
     group = Path(tempfile.mkdtemp(prefix="memwatch-test-", dir="/sys/fs/cgroup/blkio"))
-    rule = f"{os.major(device)}:{os.minor(device)} {reads_a_second}"
-    (group / "blkio.throttle.read_iops_device").write_text(rule)
+    rule = f"{os.major(device)}:{os.minor(device)} {operations_a_second}"
+    for file in ("blkio.throttle.read_iops_device", "blkio.throttle.write_iops_device"):
+        (group / file).write_text(rule)
     try:
         yield lambda command: ["sh", "-c", f'echo $$ > "{group}/cgroup.procs" && exec "$@"', "sh", *command]
     finally:

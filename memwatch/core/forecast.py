@@ -4,14 +4,16 @@ The fill rate is read from several windows, 0.2 s to 26 s long: the short ones s
 ones a slow leak. Each window is cut into three pieces and its rate is the median of theirs, so one jump (a program that
 takes 2 GiB once) leaves it at zero. A window is believed as far ahead as it looks back, and its confidence says so:
 
-    high     room shrinks in every piece and in the last second, and headroom ends within the window's own length
+    high     room shrinks in every piece and in the last second, and headroom ends within little more than its length
     medium   the same, within twice its length
     low      anything else that shrinks: farther ahead, or in bursts
 
-Of the windows with at least medium confidence the one that ends first is taken. The room that ends first counts, be
-it the host or a limit; page cache never does, because what is available already excludes it.
+Of the windows with at least medium confidence the one that ends first is taken; of those with high confidence alone,
+`sure_seconds_left`. The room that ends first counts, be it the host or a limit; page cache never does, because what is
+available already excludes it.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
@@ -24,6 +26,7 @@ from memwatch.core.units import GIB, MIB
 WINDOWS = ((0.2, 2), *((0.3 * 1.5**i, 3) for i in range(12)))
 NOW_S = 1.0  # growth that stopped a second ago has stopped, unless it is too slow to tell
 LOOK_AHEAD = 2.0  # times a window's length; at 3, 2 GiB taken once at 4 GiB/s of 8 GiB was called a hog
+SURE_AHEAD = 1.2  # at 1, the last GiB is not seen to end 5 s ahead at 100 MiB/s; at 1.5, see Policy.warn_s
 # A piece that shrinks at less than a third of the median is a pause in the growth.
 STEADY_SHARE = 1 / 3
 # A desktop at rest moves tens of MiB to and fro. A small limit has a small desktop in it.
@@ -74,6 +77,7 @@ class Forecast:
     fill_bytes_s: float | None = None
     job_fill_bytes_s: float | None = None
     seconds_left: float | None = None
+    sure_seconds_left: float | None = None
     confidence: Confidence = Confidence.LOW
     job_bytes: int | None = None
     rates: Rates = Rates()
@@ -108,7 +112,8 @@ def forecast(history: History, reserve_bytes: int) -> Forecast:
     if not latest.rooms:
         return Forecast(latest.clock_s, job_bytes=latest.job_bytes, rates=rates)
     tightest = min(latest.rooms, key=lambda name: latest.rooms[name].available_bytes)
-    fill = _nearest_end(history, latest, reserve_bytes)
+    fills = list(_fills(history, latest, reserve_bytes))
+    fill = _nearest(fills)
     ends_first = tightest if fill is None else fill.room
     return Forecast(
         latest.clock_s,
@@ -118,6 +123,7 @@ def forecast(history: History, reserve_bytes: int) -> Forecast:
         fill_bytes_s=0.0 if fill is None else fill.rate_bytes_s,
         job_fill_bytes_s=_job_fill(history, latest, fill),
         seconds_left=None if fill is None else fill.seconds_left,
+        sure_seconds_left=min((one.seconds_left for one in fills if one.confidence == Confidence.HIGH), default=None),
         confidence=Confidence.LOW if fill is None else fill.confidence,
         job_bytes=latest.job_bytes,
         rates=rates,
@@ -138,8 +144,8 @@ def next_interval_s(forecast: Forecast) -> float:
     return max(interval_s, FASTEST_INTERVAL_S)
 
 
-def _nearest_end(history: History, latest: Point, reserve_bytes: int) -> _Fill | None:
-    best: _Fill | None = None
+def _fills(history: History, latest: Point, reserve_bytes: int) -> Iterator[_Fill]:
+    """What every window says of every room that shrinks."""
     for window_s, pieces in WINDOWS:
         piece_s = window_s / pieces * 0.9  # a timer that fires a little early must not cost a sample
         start = history.index_before(piece_s * pieces)
@@ -150,8 +156,15 @@ def _nearest_end(history: History, latest: Point, reserve_bytes: int) -> _Fill |
         cuts = _cuts(history, piece_s, pieces) if shrinking else []
         for name in shrinking if cuts else []:
             fill = _fill(history, cuts, piece_s, name, reserve_bytes)
-            if fill is not None and (best is None or _is_better(fill, best)):
-                best = fill
+            if fill is not None:
+                yield fill
+
+
+def _nearest(fills: Iterable[_Fill]) -> _Fill | None:
+    best: _Fill | None = None
+    for fill in fills:
+        if best is None or _is_better(fill, best):
+            best = fill
     return best
 
 
@@ -204,7 +217,7 @@ def _goes_on(history: History, name: str, rate: float, piece_s: float) -> bool:
 def _confidence(steady: bool, left_s: float, span_s: float) -> Confidence:
     if not steady or left_s > LOOK_AHEAD * span_s:
         return Confidence.LOW
-    return Confidence.HIGH if left_s <= span_s else Confidence.MEDIUM
+    return Confidence.HIGH if left_s <= SURE_AHEAD * span_s else Confidence.MEDIUM
 
 
 def _rate(history: History, name: str, start: int, end: int) -> float | None:

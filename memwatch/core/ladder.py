@@ -102,7 +102,8 @@ class Ladder:
         settings = self._settings
         if settings.wish != Wish.SHARD or not settings.can_shard or self.state.sharded_s is not None:
             return False
-        return verdict.need.level == Level.ACT or _ends_within(forecast, settings.shard_s)
+        sure_s = forecast.sure_seconds_left
+        return verdict.need.level == Level.ACT or (sure_s is not None and sure_s <= settings.shard_s)
 
     def _must_wait(self, verdict: Verdict, forecast: Forecast) -> bool:
         state, settings, now_s = self.state, self._settings, forecast.clock_s

@@ -209,7 +209,7 @@ def _be_a_worker(
 
         worker.main(connection, slots, *arguments)
         os._exit(0)
-    except BaseException:
+    except BaseException:  # Whatever it is: in this fork nothing of the coordinator's may run on.
         if os.environ.get("MEMWATCH_DEBUG"):
             traceback.print_exc()
         os._exit(1)

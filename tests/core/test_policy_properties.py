@@ -79,6 +79,7 @@ forecasts = st.builds(
     fill_bytes_s=maybe_rates,
     job_fill_bytes_s=maybe_rates,
     seconds_left=st.none() | st.floats(0, 1e6),
+    sure_seconds_left=st.none() | st.floats(0, 1e6),
     confidence=st.sampled_from(Confidence),
     job_bytes=st.none() | sizes,
     rates=st.builds(

@@ -1,0 +1,133 @@
+"""Records an hour of honest work in 3 GiB, for tests/core/test_benign_hour.py: nobody is to be warned about it.
+
+The job: a compile of numpy from source and copies of a file as big as the memory, in turns. Beside it a browser that
+looks at pages. It is looked at as often as the guard would, but left alone. What is kept is what the forecast reads.
+
+    python -m tests.benchmarks.benign_hour tests/core/benign_hour.jsonl.gz
+"""
+
+import argparse
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from memwatch.core.forecast import forecast, next_interval_s
+from memwatch.core.history import History
+from memwatch.core.reserve import default_reserve_bytes
+from memwatch.core.sample import Sample
+from memwatch.core.units import GIB, MIB
+from memwatch.probe.machine import Machine
+from memwatch.record.codec import sample_to_json
+from tests.browser import NAMES
+from tests.cage import NEEDS, cage, can_cage
+
+LIMIT_BYTES = 3 * GIB
+RESERVE_BYTES = default_reserve_bytes(LIMIT_BYTES)
+# A page of some hundred MiB, as a shop or a map has it.
+PAGE = """<!doctype html><title>A page</title><body><script>
+for (let i = 0; i < 40; i++) {
+  const canvas = document.createElement('canvas'); canvas.width = canvas.height = 1200;
+  const pen = canvas.getContext('2d');
+  for (let j = 0; j < 400; j++) { 
+    pen.fillStyle = `hsl(${i * j % 360} 60% 50%)`; pen.fillRect(j * 3, i * j % 900, 90, 90);
+  }
+  document.body.append(canvas);
+}
+for (let i = 0; i < 20000; i++)
+  document.body.append(Object.assign(document.createElement('p'), {textContent: `line ${i}`}));
+setInterval(() => document.body.prepend(document.body.lastChild), 500);
+</script>"""
+# Each page is looked at for half a minute; a debugging port keeps it open.
+BROWSE = """while true; do
+    timeout 30 "$1" --headless --no-sandbox --disable-gpu --remote-debugging-port=0 "$2"
+    sleep 15
+done"""
+
+
+def work(folder: Path, until_s: float) -> None:
+    """The job: whoever works on a program compiles it, and copies big files."""
+    big = folder / "big"
+    wheel = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-cache-dir",
+        "--no-binary",
+        "numpy",
+        "numpy",
+    ]
+    while time.monotonic() < until_s:
+        shutil.copyfile(big, folder / "copy")
+        subprocess.run(["cp", big, folder / "another"], check=True)
+        time.sleep(10)
+        left_s = until_s - time.monotonic()
+        try:
+            subprocess.run([*wheel, "--wheel-dir", folder], check=True, timeout=max(left_s, 1))
+        except subprocess.TimeoutExpired:
+            return
+        time.sleep(20)
+
+
+def record(folder: Path, lasts_s: int) -> Iterator[dict[str, object]]:
+    (folder / "page.html").write_text(PAGE)
+    with (folder / "big").open("wb") as big:
+        for _ in range(LIMIT_BYTES // (64 * MIB)):
+            big.write(bytes(64 * MIB))
+    job = [sys.executable, "-m", "tests.benchmarks.benign_hour", "--work", str(lasts_s), folder]
+    browser = ["sh", "-c", BROWSE, "sh", next(filter(shutil.which, NAMES)), (folder / "page.html").as_uri()]
+    with (
+        cage(LIMIT_BYTES) as made,
+        subprocess.Popen(made.command(*browser), stderr=subprocess.DEVNULL) as beside,
+        subprocess.Popen(made.command(*job)) as working,
+    ):
+        try:
+            yield from looks(working, beside.pid)
+        finally:
+            made.close()
+
+
+def looks(job: "subprocess.Popen[bytes]", browser_pid: int) -> Iterator[dict[str, object]]:
+    machine, history = Machine(), History()
+    while job.poll() is None:
+        sample = machine.sample(time.monotonic(), time.time(), {os.getpid()}, {browser_pid})
+        if sample.limits:  # It is in its cage by now.
+            history.add(sample)
+            yield reduced(sample)
+        time.sleep(next_interval_s(forecast(history, RESERVE_BYTES)))
+
+
+def reduced(sample: Sample) -> dict[str, object]:
+    """Without what the forecast does not read: who the processes were, the disk, the GPU."""
+    line = sample_to_json(replace(sample, job=(), disk_free_bytes=None, gpus=None, others=None))
+    return {"t": sample.t, **line, "job_bytes": sample.job_bytes}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=int, default=3600)
+    parser.add_argument("path", type=Path)
+    options = parser.parse_args()
+    if options.work:
+        return work(options.path, time.monotonic() + options.work)
+    if not can_cage:
+        sys.exit(NEEDS)
+    with tempfile.TemporaryDirectory(prefix="memwatch-benign-") as folder, gzip.open(options.path, "wt") as file:
+        file.write(json.dumps({"reserve_bytes": RESERVE_BYTES}) + "\n")
+        for line in record(Path(folder), options.seconds):
+            file.write(json.dumps(line, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main()
