@@ -2,8 +2,9 @@
 
 python stand_in.py MEBIBYTES FILE
 
-Half of it is memory of its own, half is mapped from FILE, as programs and their libraries are. Every line is the Unix
-time and the seconds from when the touch was due until it was done.
+Half of it is memory of its own, half is mapped from FILE, as programs and their libraries are; and with every touch a
+window is drawn, in memory that is new. Every line is the Unix time and the seconds from when the touch was due until
+it was done.
 """
 
 import mmap
@@ -13,6 +14,14 @@ import time
 
 TOUCHES_A_SECOND = 20
 PAGE_BYTES = 4096
+WINDOW_BYTES = 8 << 20  # 1920 x 1080
+
+
+def draw() -> None:
+    with mmap.mmap(-1, WINDOW_BYTES) as window:
+        for page in range(0, WINDOW_BYTES, PAGE_BYTES):
+            window[page] = 1
+
 
 size = int(sys.argv[1]) << 19
 own = mmap.mmap(-1, size)
@@ -31,6 +40,7 @@ while True:
     time.sleep(max(due - time.monotonic(), 0))
     for page in range(0, size, PAGE_BYTES):
         own[page], programs[page]
+    draw()
     took = time.monotonic() - due
     print(f"{time.time():.3f} {took:.4f}", flush=True)
     due = max(due, time.monotonic())
