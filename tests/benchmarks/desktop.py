@@ -73,12 +73,12 @@ def report(text: Path, folder: Path, lasts_s: int) -> list[str]:
         rows = [row(way, folder, lasts_s) for way in ways(part, folder, lasts_s // 3)]
     megabytes = part.stat().st_size / 1e6
     return [
-        f"A stand-in desktop ({DESKTOP_MIB} MiB, touched 20 times a second, and a window drawn) beside a job on {megabytes:.0f} MB of "
-        f"text, both in {LIMIT_MIB} MiB with swap on a disk of {DISK_OPERATIONS_A_SECOND} operations a second, until "
-        f"the job ends or for {lasts_s} s. A delay of more than a second is called a stall. earlyoom knows only the "
-        "whole machine's memory; here a PID namespace and a /proc/meminfo of the cage's own show it the cage as the "
-        "machine. As it comes, it acts when available memory and free swap are both below 10 %, and what the desktop "
-        "has mapped from files counts as available.",
+        f"A stand-in desktop ({DESKTOP_MIB} MiB, touched 20 times a second, and a window drawn) beside a job on "
+        f"{megabytes:.0f} MB of text, both in {LIMIT_MIB} MiB with swap on a disk of {DISK_OPERATIONS_A_SECOND} "
+        f"operations a second, until the job ends or for {lasts_s} s. A delay of more than a second is called a stall. "
+        "earlyoom knows only the whole machine's memory; here a PID namespace and a /proc/meminfo of the cage's own "
+        "show it the cage as the machine. As it comes, it acts when available memory and free swap are both below "
+        "10 %, and what the desktop has mapped from files counts as available.",
         "",
         *table(heads, rows),
     ]
