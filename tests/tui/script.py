@@ -1,7 +1,7 @@
 """A run that never was, told second by second: for Pilot tests, stored screens and the pictures in the README.
 
 A desktop of 64 GiB with 16 GiB of swap and a graphics card tokenizes 44.7 GiB of text. Everything is computed from the
-second, so every picture of it is the same.
+second, so every picture of it is the same; what the guard thinks of it, by the guard's own policy.
 """
 
 import math
@@ -9,8 +9,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from memwatch.core.actions import LadderSettings, Step, Wish
+from memwatch.core.assess import Policy
+from memwatch.core.forecast import forecast
+from memwatch.core.history import History
+from memwatch.core.ladder import Ladder
+from memwatch.core.policy import Decider
 from memwatch.core.sample import Gpu, Memory, Paging, Pressure, Process, Sample
 from memwatch.core.units import GIB, MIB
+from memwatch.record.codec import sample_from_json
 from memwatch.record.events import Event, action_event, exit_event, progress_event, sample_event, verdict_event
 from memwatch.tui.model.picture import Kind, Picture
 from memwatch.tui.model.story import Story
@@ -19,6 +26,7 @@ START_T = 1_763_300_000.0
 TOTAL_BYTES = int(44.7 * GIB)
 RESERVE_BYTES = 4 * GIB
 COMMAND = ["/usr/bin/python3", "-m", "memwatch.tokenize", "train_fineweb.txt", "--mode", "memory"]
+WARNED_S = 272  # when the guard has just begun to warn of a job that grows
 CARD = "NVIDIA GeForce RTX 4070 Ti"
 
 
@@ -38,7 +46,7 @@ def job_gib(second: float, rate_gib_s: float) -> float:
 def sample(second: float, gib: float, stalled_s: float = 0.0, paused: bool = False) -> Sample:
     """`stalled_s` is how long programs have waited for memory since the start."""
     used = 17.0 + wave(second, 97, 0.35) + gib
-    swapped = max(used - 58.0, 0.0) * 1.3
+    swapped = max(used - 62.0, 0.0) * 1.3
     workers = 8
     each = (gib - 0.3) / workers
     state = "T" if paused else "R"
@@ -137,51 +145,70 @@ def seconds(until: int, gib: Callable[[int], float], stalled_s: Callable[[int], 
     return events
 
 
-CALM = "38.4 GiB can be used before the reserve is touched"
-WARN = "RAM is full in about 38 s at this rate (the job grows 310.4 MiB/s)"
-
-
 def calm() -> list[Event]:
-    return [start(), verdict(0, "calm", CALM), *seconds(272, lambda s: job_gib(s, 0.004))]
+    return judged([start(), *seconds(272, lambda s: job_gib(s, 0.004))])
 
 
 def brief() -> list[Event]:
     """Enough for most keys."""
-    return [start(), verdict(0, "calm", CALM), *seconds(20, lambda s: job_gib(s, 0.004))]
+    return judged([start(), *seconds(20, lambda s: job_gib(s, 0.004))])
 
 
 def _grows(second: int) -> float:
-    return job_gib(second, 0.02) + max(second - 180, 0) * 0.28
+    return job_gib(second, 0.02) + max(second - 150, 0) * 0.28
 
 
 def _stalled_s(second: int) -> float:
-    return sum(0.02 + 0.006 * (moment - 235) for moment in range(235, second))
+    return sum(0.02 + 0.002 * (moment - 235) for moment in range(235, second))
 
 
 def warning() -> list[Event]:
-    events = [start(), verdict(0, "calm", CALM), *seconds(272, _grows, _stalled_s)]
-    return [*events, verdict(262, "watch", WARN), verdict(268, "warn", WARN, 38.0)]
+    return judged([start(), *seconds(WARNED_S, _grows, _stalled_s)])
 
 
 def paused() -> list[Event]:
-    reason = "only 2.1 GiB of RAM is left, of 4.0 GiB kept for other programs"
-    more = {"deadline_in_s": 60.0, "next": "stop"}
-    events = [*warning(), verdict(270, "act", reason, 2.0), action(270.5, "pause", "guard", reason, **more)]
-    return [
-        *events,
-        *(sample_event(sample(second, _grows(272), _stalled_s(272), paused=True)) for second in range(273, 290)),
-    ]
+    """By the guard, when it would be."""
+    growing = [start(), *seconds(WARNED_S + 10, _grows, _stalled_s)]
+    pause = next(event for event in judged(growing, Wish.PAUSE) if event["event"] == "action")
+    until = int(pause["t"] - START_T)
+    still = [sample(second, _grows(until), _stalled_s(until), paused=True) for second in range(until + 1, until + 18)]
+    before = [event for event in growing if event["t"] <= START_T + until]
+    return [*judged([*before, *map(sample_event, still)]), pause]
 
 
 def sharded() -> list[Event]:
-    events = [*warning(), action(272.4, "shard", "user")]
-    for second in range(273, 330):
-        gib = max(_grows(272) - (second - 272) * 1.4, 0.9)
-        events += [sample_event(sample(second, gib, _stalled_s(272))), progress(second)]
+    events = [start(), *seconds(WARNED_S, _grows, _stalled_s), action(WARNED_S + 0.4, "shard", "user")]
+    for second in range(WARNED_S + 1, WARNED_S + 58):
+        gib = max(_grows(WARNED_S) - (second - WARNED_S) * 1.4, 0.9)
+        events += [sample_event(sample(second, gib, _stalled_s(WARNED_S))), progress(second)]
         if second % 15 == 0:
             done = f"\r\x1b[Kshard {second // 15 - 19:04d} done: 500 M tokens, 953.7 MiB\n"
             events.append(output(second, done))
-    return [*events, verdict(300, "calm", "41.0 GiB can be used before the reserve is touched")]
+    return judged(events)
+
+
+def judged(events: list[Event], wish: Wish = Wish.WARN) -> list[Event]:
+    """With the guard's verdict on every sample, and the first thing it would do by then to the job."""
+    policy = Policy.keeping(RESERVE_BYTES)
+    history, decider, ladder = History(), Decider(policy), Ladder(LadderSettings(wish), policy)
+    told: list[Event] = []
+    has_acted = wish == Wish.WARN
+    for event in events:
+        told.append(event)
+        if event["event"] != "sample":
+            continue
+        history.add(sample_from_json(event))
+        outlook = forecast(history, RESERVE_BYTES)
+        verdict = decider.decide(outlook)
+        told.append(verdict_event(event["t"], verdict.level.name.lower(), verdict.reason, verdict.seconds_left))
+        wanted = ladder.next(verdict, outlook)
+        if wanted is not None and wanted.step == Step.WARN:
+            ladder.done(Step.WARN, outlook.clock_s)
+        elif wanted is not None and not has_acted:
+            has_acted = True
+            more = {"deadline_in_s": 60.0, "next": wanted.next_step}
+            told.append(action(event["t"] - START_T, wanted.step, "guard", wanted.reason, **more))
+    return told
 
 
 def watched() -> list[Event]:
@@ -194,7 +221,7 @@ def watched() -> list[Event]:
             for number, process in enumerate(sample(0, 2.0).others or ())
         )
         events.append(sample_event(replace(told, others=others)))
-    return [*events, verdict(180, "calm", "31.9 GiB can be used before the reserve is touched")]
+    return judged(events)
 
 
 def ended(second: float, code: int = 0) -> Event:

@@ -23,7 +23,7 @@ from tests.tui.running import run_async
 @pytest.fixture(scope="module")
 def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("journal") / "run.jsonl"
-    events = sorted([*script.paused(), script.ended(290, 124)], key=lambda event: float(str(event["t"])))
+    events = sorted([*script.paused(), script.ended(296, 124)], key=lambda event: float(str(event["t"])))
     path.write_bytes(b"".join(encode(event) for event in events if event["event"] != "output"))
     return path
 
@@ -57,7 +57,7 @@ def test_events_are_gone_to_one_by_one(replay: ReplaySource) -> None:
     while replay.now_t < replay.end_t:
         replay.to_happening(1)
         seen.append(round(replay.now_t - script.START_T, 1))
-    assert seen == [268, 270, 270.5, 290]
+    assert seen == [272, 277, 287, 296]
     replay.to_happening(-1)
     assert replay.picture().state == State.PAUSED
 

@@ -103,7 +103,7 @@ def _row(one: Arranged, parents: dict[int, Process], look: Look, columns: _Colum
         Span(f"{gib(process.rss_bytes):>9}", "job"),
     ]
     if columns.trend_and_disk:
-        spans.append(Span(f" {_trend(row.trend, look):>{STEPS}}", "job"))
+        spans.append(Span(f" {_trend(row.trend, look):>{STEPS}}", "others"))
     if columns.swap:
         spans.append(Span(f"{gib(process.swap_bytes):>9}", "" if process.swap_bytes else "dim"))
     spans.append(Span(f"{cpu:>7}"))
@@ -119,8 +119,8 @@ def _row(one: Arranged, parents: dict[int, Process], look: Look, columns: _Colum
 
 
 def _trend(steps: tuple[int, ...], look: Look) -> str:
-    """Of its own highest: one that stays as it is is flat, one that grows climbs."""
-    heights = look.glyphs.heights
+    """Of its own highest: one that stays as it is is flat, one that grows climbs. Never full, or rows would touch."""
+    heights = look.glyphs.heights[:-1]
     top = max(steps, default=0)
     return "".join(heights[max(round(taken / top * (len(heights) - 1)), 1)] for taken in steps) if top else ""
 

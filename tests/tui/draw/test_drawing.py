@@ -154,9 +154,9 @@ def trend_of(*steps: int) -> str:
 
 
 def test_the_last_minute_of_a_process_climbs_where_it_grew_and_is_flat_where_it_did_not() -> None:
-    assert trend_of(100, 200, 300, 400, 500, 600, 700, 800) == "▁▂▃▄▅▆▇█"
-    assert trend_of(5, 5, 5, 5, 5, 5, 5, 5) == "████████"
-    assert trend_of(800, 1) == "      █▁", "the newest is at the right, and something is never drawn as nothing"
+    assert trend_of(0, 100, 200, 300, 400, 500, 600, 700) == "▁▁▂▃▄▅▆▇"
+    assert trend_of(5, 5, 5, 5, 5, 5, 5, 5) == "▇▇▇▇▇▇▇▇"
+    assert trend_of(800, 1) == "      ▇▁", "the newest is at the right, and something is never drawn as nothing"
     assert trend_of(0).strip() == ""
 
 
