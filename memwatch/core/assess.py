@@ -49,7 +49,8 @@ class Policy:
 
     `warn_s`     a warning 5 s before the first page goes out is promised, and when headroom ends, the reserve is still
                  there. It must be sure: at 12 s and half as sure, a compile beside a browser was warned about five
-                 times in a quarter of an hour, with a GiB of 3 left (tests/core/benign_hour)
+                 times in a quarter of an hour, with a GiB of 3 left; at 8 s once (tests/core/test_benign_hour.py).
+                 What is certain is warned about earlier, as far ahead as that is
     `act_s`      the slowest path from here to a stopped job: a sample (0.1 s), a busy machine (0.15 s), a growing rate
     `urgent_s`   a warning this near is never held back
     `swap_bytes_s`  in and out at once; a disk that thrashes at random manages no more than a few MiB/s
@@ -60,9 +61,9 @@ class Policy:
     act_bytes: int  # headroom, even if nothing moves
     tight_bytes: int  # headroom
     watch_s: float = 60.0
-    warn_s: float = 8.0
+    warn_s: float = 6.0
     act_s: float = 2.0
-    urgent_s: float = 7.0
+    urgent_s: float = 4.0
     swap_bytes_s: float = 4 * MIB
     refaults_s: float = 1000.0  # 4 MiB/s
     major_faults_s: float = 200.0  # where the kernel does not count refaults
@@ -131,9 +132,10 @@ def _room_level(forecast: Forecast, policy: Policy, strained: bool) -> Level:
         return Level.CALM
     credible_s = left_s if left_s is not None and forecast.is_credible else float("inf")
     sure_s = float("inf") if forecast.sure_seconds_left is None else forecast.sure_seconds_left
+    certain = forecast.certain_seconds_left is not None
     if credible_s <= policy.act_s or headroom <= policy.act_bytes or (headroom <= policy.warn_bytes and strained):
         return Level.ACT
-    if sure_s <= policy.warn_s or headroom <= policy.warn_bytes:
+    if certain or sure_s <= policy.warn_s or headroom <= policy.warn_bytes:
         return Level.WARN
     if forecast.is_credible or (left_s is not None and left_s <= policy.watch_s) or is_tight(forecast, policy):
         return Level.WATCH

@@ -4,13 +4,14 @@ The fill rate is read from several windows, 0.2 s to 26 s long: the short ones s
 ones a slow leak. Each window is cut into three pieces and its rate is the median of theirs, so one jump (a program that
 takes 2 GiB once) leaves it at zero. A window is believed as far ahead as it looks back, and its confidence says so:
 
-    high     room shrinks in every piece and in the last second, and headroom ends within little more than its length
+    certain  room shrinks in every piece and in the last second, and headroom ends within less than half its length
+    high     the same, within little more than its length
     medium   the same, within twice its length
     low      anything else that shrinks: farther ahead, or in bursts
 
-Of the windows with at least medium confidence the one that ends first is taken; of those with high confidence alone,
-`sure_seconds_left`. The room that ends first counts, be it the host or a limit; page cache never does, because what is
-available already excludes it.
+Of the windows with at least medium confidence the one that ends first is taken; and apart from it, of those with more.
+The room that ends first counts, be it the host or a limit; page cache never does, because what is available already
+excludes it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,6 +28,7 @@ WINDOWS = ((0.2, 2), *((0.3 * 1.5**i, 3) for i in range(12)))
 NOW_S = 1.0  # growth that stopped a second ago has stopped, unless it is too slow to tell
 LOOK_AHEAD = 2.0  # times a window's length; at 3, 2 GiB taken once at 4 GiB/s of 8 GiB was called a hog
 SURE_AHEAD = 1.2  # at 1, the last GiB is not seen to end 5 s ahead at 100 MiB/s; at 1.5, see Policy.warn_s
+CERTAIN_AHEAD = 0.4  # at 0.55, a compile that grew for 23 s was called a hog 12 s ahead
 # A piece that shrinks at less than a third of the median is a pause in the growth.
 STEADY_SHARE = 1 / 3
 # A desktop at rest moves tens of MiB to and fro. A small limit has a small desktop in it.
@@ -50,6 +52,7 @@ class Confidence(IntEnum):
     LOW = 1
     MEDIUM = 2
     HIGH = 3
+    CERTAIN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,8 @@ class Rates:
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """Unknown is None. `capacity_bytes` is of the tightest room; `limit_path` names the room that ends first, if it
-    is a limit and not the host itself."""
+    is a limit and not the host itself. `sure_seconds_left` is what windows with high confidence say, and
+    `certain_seconds_left` those that are certain."""
 
     clock_s: float
     headroom_bytes: int | None = None
@@ -78,6 +82,7 @@ class Forecast:
     job_fill_bytes_s: float | None = None
     seconds_left: float | None = None
     sure_seconds_left: float | None = None
+    certain_seconds_left: float | None = None
     confidence: Confidence = Confidence.LOW
     job_bytes: int | None = None
     rates: Rates = Rates()
@@ -123,7 +128,8 @@ def forecast(history: History, reserve_bytes: int) -> Forecast:
         fill_bytes_s=0.0 if fill is None else fill.rate_bytes_s,
         job_fill_bytes_s=_job_fill(history, latest, fill),
         seconds_left=None if fill is None else fill.seconds_left,
-        sure_seconds_left=min((one.seconds_left for one in fills if one.confidence == Confidence.HIGH), default=None),
+        sure_seconds_left=_soonest(fills, Confidence.HIGH),
+        certain_seconds_left=_soonest(fills, Confidence.CERTAIN),
         confidence=Confidence.LOW if fill is None else fill.confidence,
         job_bytes=latest.job_bytes,
         rates=rates,
@@ -166,6 +172,10 @@ def _nearest(fills: Iterable[_Fill]) -> _Fill | None:
         if best is None or _is_better(fill, best):
             best = fill
     return best
+
+
+def _soonest(fills: Iterable[_Fill], at_least: Confidence) -> float | None:
+    return min((fill.seconds_left for fill in fills if fill.confidence >= at_least), default=None)
 
 
 def _has_shrunk(earlier: Point, latest: Point, name: str) -> bool:
@@ -217,7 +227,9 @@ def _goes_on(history: History, name: str, rate: float, piece_s: float) -> bool:
 def _confidence(steady: bool, left_s: float, span_s: float) -> Confidence:
     if not steady or left_s > LOOK_AHEAD * span_s:
         return Confidence.LOW
-    return Confidence.HIGH if left_s <= SURE_AHEAD * span_s else Confidence.MEDIUM
+    if left_s > SURE_AHEAD * span_s:
+        return Confidence.MEDIUM
+    return Confidence.HIGH if left_s > CERTAIN_AHEAD * span_s else Confidence.CERTAIN
 
 
 def _rate(history: History, name: str, start: int, end: int) -> float | None:

@@ -80,6 +80,7 @@ forecasts = st.builds(
     job_fill_bytes_s=maybe_rates,
     seconds_left=st.none() | st.floats(0, 1e6),
     sure_seconds_left=st.none() | st.floats(0, 1e6),
+    certain_seconds_left=st.none() | st.floats(0, 1e6),
     confidence=st.sampled_from(Confidence),
     job_bytes=st.none() | sizes,
     rates=st.builds(
