@@ -22,8 +22,10 @@ from memwatch.tui.themes import DARK, LIGHT
 from memwatch.tui.widgets.panel import PAGE, Drawing
 from memwatch.tui.workarounds import SteadyApp
 
-# However fast things happen, nobody reads faster.
+# However fast things happen, nobody reads faster; what somebody waits for comes sooner than what just goes on.
 LEAST_BETWEEN_DRAWS_S = 0.2
+GOING_ON_BETWEEN_DRAWS_S = 0.5
+GOING_ON = ("output", "sample", "progress", "verdict")
 TICK_S = 1.0
 ANSWER_WITHIN_S = 3.0
 
@@ -115,7 +117,9 @@ class MemwatchApp(SteadyApp[Left]):
             self._hear(event)
         if not self._is_draw_due:
             self._is_draw_due = True
-            self.set_timer(max(LEAST_BETWEEN_DRAWS_S - (time.monotonic() - self._drawn_s), 0.001), self.draw)
+            goes_on = all(event.get("event") in GOING_ON for event in events)
+            between_s = GOING_ON_BETWEEN_DRAWS_S if goes_on else LEAST_BETWEEN_DRAWS_S
+            self.set_timer(max(between_s - (time.monotonic() - self._drawn_s), 0.001), self.draw)
 
     def _ended(self) -> None:
         self.exit(Left.ENDED)
