@@ -3,29 +3,27 @@
 The job: a compile of numpy from source and copies of a file as big as the memory, in turns. Beside it a browser that
 looks at pages. It is looked at as often as the guard would, but left alone. What is kept is what the forecast reads.
 
-    python -m tests.benchmarks.benign_hour tests/core/benign_hour.jsonl.gz
+    python -m tests.benchmarks.benign_hour tests/core/benign_hour.csv.xz
 """
 
 import argparse
-import gzip
 import json
+import lzma
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from memwatch.core.forecast import forecast, next_interval_s
 from memwatch.core.history import History
 from memwatch.core.reserve import default_reserve_bytes
 from memwatch.core.sample import Sample
-from memwatch.core.units import GIB, MIB
+from memwatch.core.units import GIB, KIB, MIB
 from memwatch.probe.machine import Machine
-from memwatch.record.codec import sample_to_json
 from tests.browser import NAMES
 from tests.cage import NEEDS, cage, can_cage
 
@@ -79,7 +77,7 @@ def work(folder: Path, until_s: float) -> None:
         time.sleep(20)
 
 
-def record(folder: Path, lasts_s: int) -> Iterator[dict[str, object]]:
+def record(folder: Path, lasts_s: int) -> Iterator[Sample]:
     (folder / "page.html").write_text(PAGE)
     with (folder / "big").open("wb") as big:
         for _ in range(LIMIT_BYTES // (64 * MIB)):
@@ -97,20 +95,51 @@ def record(folder: Path, lasts_s: int) -> Iterator[dict[str, object]]:
             made.close()
 
 
-def looks(job: "subprocess.Popen[bytes]", browser_pid: int) -> Iterator[dict[str, object]]:
+def looks(job: "subprocess.Popen[bytes]", browser_pid: int) -> Iterator[Sample]:
     machine, history = Machine(), History()
     while job.poll() is None:
         sample = machine.sample(time.monotonic(), time.time(), {os.getpid()}, {browser_pid})
         if sample.limits:  # It is in its cage by now.
             history.add(sample)
-            yield reduced(sample)
+            yield sample
         time.sleep(next_interval_s(forecast(history, RESERVE_BYTES)))
 
 
-def reduced(sample: Sample) -> dict[str, object]:
-    """Without what the forecast does not read: who the processes were, the disk, the GPU."""
-    line = sample_to_json(replace(sample, job=(), disk_free_bytes=None, gpus=None, others=None))
-    return {"t": sample.t, **line, "job_bytes": sample.job_bytes}
+def facts_of(sample: Sample) -> dict[str, int]:
+    assert sample.memory is not None
+    return {"total_bytes": sample.memory.total_bytes, "limit_bytes": LIMIT_BYTES, "reserve_bytes": RESERVE_BYTES}
+
+
+def row_of(sample: Sample) -> tuple[float, ...]:
+    """What the forecast reads; not who the processes were, the disk, the GPU."""
+    memory, pressure, paging, limit = sample.memory, sample.pressure, sample.paging, sample.limits[0]
+    assert memory is not None
+    assert pressure is not None
+    assert paging is not None
+    return (
+        round(sample.clock_s, 3),
+        memory.available_bytes // KIB,
+        limit.used_bytes // KIB,
+        sample.job_bytes // KIB,
+        pressure.memory_some_us,
+        pressure.memory_full_us,
+        paging.swapped_in_pages,
+        paging.swapped_out_pages,
+        paging.major_faults,
+        paging.refaults or 0,
+    )
+
+
+def write(samples: Iterable[Sample], path: Path) -> None:
+    """Facts in JSON, then a line a sample; time and counters from their first value on, which pack better."""
+    with lzma.open(path, "wt") as file:
+        first: tuple[float, ...] | None = None
+        for sample in samples:
+            row = row_of(sample)
+            if first is None:
+                first = (row[0], 0, 0, 0, *row[4:])
+                file.write(json.dumps(facts_of(sample)) + "\n")
+            file.write(",".join(f"{value - before:.10g}" for value, before in zip(row, first, strict=True)) + "\n")
 
 
 def main() -> None:
@@ -123,10 +152,8 @@ def main() -> None:
         return work(options.path, time.monotonic() + options.work)
     if not can_cage:
         sys.exit(NEEDS)
-    with tempfile.TemporaryDirectory(prefix="memwatch-benign-") as folder, gzip.open(options.path, "wt") as file:
-        file.write(json.dumps({"reserve_bytes": RESERVE_BYTES}) + "\n")
-        for line in record(Path(folder), options.seconds):
-            file.write(json.dumps(line, separators=(",", ":")) + "\n")
+    with tempfile.TemporaryDirectory(prefix="memwatch-benign-") as folder:
+        write(record(Path(folder), options.seconds), options.path)
 
 
 if __name__ == "__main__":
