@@ -1,5 +1,6 @@
 """The app: keys and what they do. What is shown comes from a source, and is drawn elsewhere."""
 
+import gc
 import time
 from dataclasses import replace
 from enum import StrEnum
@@ -102,6 +103,7 @@ class MemwatchApp(SteadyApp[Left]):
         self._source.start(self._changed, self._ended)
         self.set_interval(TICK_S, self._tick)
         self.draw()
+        self.call_after_refresh(gc.enable)
 
     def on_unmount(self) -> None:
         self._source.stop()

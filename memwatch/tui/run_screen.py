@@ -1,5 +1,6 @@
 """The full screen of `memwatch run`. Textual is loaded when the guard and the job have been started, not before."""
 
+import gc
 import os
 import shutil
 import signal
@@ -30,6 +31,7 @@ def look_for(options: ScreenOptions) -> Look:
 
 
 def make_app(source: "Source", options: ScreenOptions, journal: str | None) -> "MemwatchApp":
+    gc.disable()  # Until the first frame (app.py): nothing of what is loaded for it is garbage, and to look takes time.
     from memwatch.tui.app import MemwatchApp
     from memwatch.tui.themes import theme_for
 
@@ -43,7 +45,10 @@ def run_app(app: "MemwatchApp") -> "Left | None":
     for number in (signal.SIGTERM, signal.SIGINT):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, lambda *_: leave(app, Left.QUIT))
-    left = app.run()
+    try:
+        left = app.run()
+    finally:
+        gc.enable()
     if app.failure is not None:
         raise app.failure
     return left
@@ -66,7 +71,6 @@ class RunScreen:
         self._last: Picture | None = None
 
     def follow(self, guard: Channel, heed: Callable[[dict[str, Any]], None]) -> bool:
-        from memwatch.tui.app import Left
         from memwatch.tui.sources.live import LiveSource
 
         source = LiveSource(guard, heed, self._journal)
@@ -76,6 +80,8 @@ class RunScreen:
             self._last = source.picture()
             return True
         self._app = make_app(source, self._options, self._journal)
+        from memwatch.tui.app import Left
+
         try:
             left = run_app(self._app)
         finally:
