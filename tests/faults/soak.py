@@ -104,12 +104,15 @@ class Outcome:
     def lines(self) -> list[str]:
         minutes = (self.looks[-1].clock_s - self.looks[0].clock_s) / 60
         rss = [look.guard_rss_bytes / 2**20 for look in self.looks]
+        eighth = max(len(rss) // 8, 1)
+        medians = [statistics.median(rss[start : start + eighth]) for start in range(0, len(rss) - eighth + 1, eighth)]
         did = ", ".join(f"{name} {count}" for name, count in sorted(self.done.items()))
         return [
             f"soak        {minutes:.1f} min, {len(self.looks)} looks; {did}",
             f"rounds      {self.rounds}, exact {self.exact_rounds}; exit code {self.exit_code}",
             f"guard RSS   {min(rss):.1f} to {max(rss):.1f} MiB, slope {self.rss_slope_bytes_per_minute / 1024:+.1f} "
             f"KiB/min, from the second quarter to the last {self.rss_growth_bytes / 1024:+.0f} KiB",
+            f"            by eighths of the time {' '.join(f'{median:.2f}' for median in medians)} MiB",
             "descriptors guard {} to {} (views apart), coordinator {} to {}".format(
                 *self.guard_fds, *self.coordinator_fds
             ),
