@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from memwatch.core.findings import Source
@@ -39,6 +39,9 @@ def read_logs(now_t: float, since_t: float, places: LogPlaces = USUAL_PLACES) ->
     return (events if reader.answered else None), reader.sources
 
 
+_Open = Callable[[Captured], Iterator[str]]
+
+
 class _Reader:
     def __init__(self, dates: Dates, since_t: float) -> None:
         self._dates = dates
@@ -59,14 +62,14 @@ class _Reader:
             yield from self._taken("dmesg", lambda captured: command_lines([places.dmesg], captured))
             self._mind_sleep()
 
-    def _journal(self, journalctl: str, boot: int) -> "_Open":
+    def _journal(self, journalctl: str, boot: int) -> _Open:
         wanted = ["_TRANSPORT=kernel"]
         for daemon in DAEMONS:
             wanted += ["+", f"SYSLOG_IDENTIFIER={daemon}"]
         options = ["--no-pager", "-o", "short-unix", "-b", str(boot), "-n", str(MOST_LINES)]
         return lambda captured: command_lines([journalctl, *options, *wanted], captured)
 
-    def _taken(self, name: str, opened: "_Open") -> Iterator[LogLine]:
+    def _taken(self, name: str, opened: _Open) -> Iterator[LogLine]:
         captured = Captured()
         count, first_t, last_t = 0, None, None
         for line in self._recent(opened(captured)):
@@ -93,13 +96,6 @@ class _Reader:
         if self.answered and asleep_s > ASLEEP_S:
             note = f"its times may be late by up to {asleep_s / 60:.0f} min, for which the machine was suspended"
             self.sources.append(Source("dmesg's clock", found=note))
-
-
-MYPY = False
-if MYPY:
-    from collections.abc import Callable
-
-    _Open = Callable[[Captured], Iterator[str]]
 
 
 def _why_nothing(captured: Captured) -> str:

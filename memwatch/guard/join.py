@@ -6,7 +6,9 @@ from the journal and the present from the socket, and nothing is missed or seen 
 
 import os
 import socket
+import stat
 import struct
+from collections.abc import Callable
 from contextlib import suppress
 
 from memwatch.channel import Channel
@@ -26,6 +28,8 @@ class Door:
         # Before it has a name: there is no moment at which others could come in.
         os.fchmod(self._listener.fileno(), 0o600)
         try:
+            if _is_left_behind(self._path):
+                os.unlink(self._path)
             _in_folder(self._path, self._listener.bind)
             self._listener.listen(MOST_WAITING)
         except OSError:
@@ -79,12 +83,19 @@ def peer_uid(line: socket.socket) -> int:
     return int(uid)
 
 
-MYPY = False  # As mypy knows it; typing would cost the guard half a MiB.
-if MYPY:
-    from collections.abc import Callable
+def _is_left_behind(path: str) -> bool:
+    """Of a guard that was killed, whose journal is written on: a socket, and nobody listens."""
+    with socket.socket(socket.AF_UNIX) as line:
+        try:
+            _in_folder(path, line.connect)
+        except ConnectionRefusedError:
+            return stat.S_ISSOCK(os.lstat(path).st_mode)
+        except OSError:
+            return False
+    return False
 
 
-def _in_folder(path: str, do: "Callable[[str], None]") -> None:
+def _in_folder(path: str, do: Callable[[str], None]) -> None:
     """By the folder's descriptor: a socket's address holds 107 bytes, and the path may be longer."""
     folder, name = os.path.split(path)
     fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -35,6 +35,7 @@ from memwatch.guard.wait import Ended, reap
 from memwatch.guard.watcher import Watcher
 from memwatch.probe.glance import glance
 from memwatch.probe.machine import Machine
+from memwatch.probe.pending import is_told_to_end
 from memwatch.probe.position import InputPosition
 from memwatch.record.events import Event, output_event
 from memwatch.record.journal import Journal
@@ -151,7 +152,9 @@ class Guard:
         self._teller.sample(sample, verdict)
         self._look_at_position(sample)
         self._scope.follow(sample, self._policy.reserve_bytes)
-        if self._is_on:
+        if self._actor.is_paused and any(is_told_to_end(process.pid) for process in sample.job):
+            self._carry_out(Action(Step.RESUME, "the job was told to end, and needs to run for that"), By.USER)
+        elif self._is_on:
             self._climb(verdict, outlook)
         interval_s = self._config.interval_s or next_interval_s(outlook)
         self._due_s = time.monotonic() + interval_s

@@ -5,13 +5,13 @@ last answer that came. No card, no thread.
 """
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from memwatch.core.sample import Gpu
 from memwatch.probe.amd import AmdGpus
 from memwatch.probe.pci import may_have_nvidia
 
-MYPY = False  # As mypy knows it; typing.TYPE_CHECKING would cost the guard half a MiB.
-if MYPY:
+if TYPE_CHECKING:
     from memwatch.probe.nvidia import NvidiaGpus
 
 INTERVAL_S = 1.0

@@ -6,16 +6,13 @@ of their files, are told only when asked for; so are the job's folder and its ow
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TextIO
 
 from memwatch.core.programs import program_name
 from memwatch.record.events import Event
 
-MYPY = False
-if MYPY:
-    from typing import TextIO
 
-
-def write_json(events: Iterable[Event], file: "TextIO") -> None:
+def write_json(events: Iterable[Event], file: TextIO) -> None:
     """One object with a list of events, an event a line: for whoever reads all of it and whoever reads by lines."""
     file.write('{"schema": 1, "events": [')
     separator = "\n"

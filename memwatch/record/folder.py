@@ -8,11 +8,11 @@ import os
 import stat
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from memwatch.errors import MemwatchError
 
-MYPY = False  # As mypy knows it; pathlib and typing would cost the guard a MiB.
-if MYPY:
+if TYPE_CHECKING:  # pathlib would cost the guard half a MiB.
     from pathlib import Path
 
 SUFFIX = ".jsonl"

@@ -9,14 +9,11 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from memwatch.record.events import Event
 from memwatch.record.folder import SUFFIX, machine_path
 from memwatch.record.replay import BUFFER_BYTES, lines_of, parse_event
-
-MYPY = False  # As mypy knows it; typing would cost the recorder half a MiB.
-if MYPY:
-    from typing import BinaryIO
 
 PACKED_SUFFIX = SUFFIX + ".gz"
 # How far a clock may have been set back while a segment was written, for it still to be looked into.
@@ -89,7 +86,7 @@ def _lines(segment: Segment) -> Iterator[bytes]:
         return  # The disk has lost the rest of it.
 
 
-def _opened(segment: Segment) -> "BinaryIO":
+def _opened(segment: Segment) -> BinaryIO:
     import gzip
 
     path = segment.path

@@ -7,15 +7,12 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from typing import BinaryIO
 
 from memwatch.core.sample import Sample
 from memwatch.core.units import KIB, MIB
 from memwatch.record.codec import sample_from_json
 from memwatch.record.events import Event
-
-MYPY = False  # As mypy knows it; typing would cost the guard half a MiB.
-if MYPY:
-    from typing import BinaryIO
 
 # A sample of ten thousand processes, or five times the longest command line that is kept.
 MOST_LINE_BYTES = 4 * MIB
@@ -43,7 +40,7 @@ def first_event(path: str | os.PathLike[str]) -> Event | None:
     return next(read_events(path), None)
 
 
-def lines_of(file: "BinaryIO") -> Iterator[bytes]:
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
     """Lines that can be held; longer ones are passed over."""
     while line := file.readline(MOST_LINE_BYTES):
         if line.endswith(b"\n") or len(line) < MOST_LINE_BYTES:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import TextIO
 
 from memwatch.core.change import change_between
 from memwatch.core.programs import program_name
@@ -16,10 +17,6 @@ from memwatch.core.sample import Process, Sample
 from memwatch.errors import printable
 from memwatch.record.events import Event
 from memwatch.record.plausible import plausible_sample
-
-MYPY = False
-if MYPY:
-    from typing import TextIO
 
 Cell = int | float | str | None
 
@@ -57,7 +54,7 @@ COLUMNS: dict[str, str] = {
 }
 
 
-def write_table(events: Iterable[Event], file: "TextIO") -> int:
+def write_table(events: Iterable[Event], file: TextIO) -> int:
     """Gives back how many rows there are. Holds one row at a time."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)

@@ -101,6 +101,21 @@ def test_a_stop_ends_a_paused_job(family: tuple[Watched, list[int]]) -> None:
     wait_until(lambda: all(state_of(pid) is None for pid in pids))
 
 
+@pytest.mark.parametrize("by", ["memwatch", "somebody else"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_paused_job_hears_that_it_is_to_end(number: signal.Signals, by: str) -> None:
+    with Watched("sleep", "1000") as watched:
+        job = watched.event("start")["pid"]
+        watched.tell("pause")
+        watched.event("action", action="pause")
+        wait_until(lambda: state_of(job) == "T")
+        if by == "memwatch":
+            watched.tell("signal", number=number)
+        else:
+            send(job, number)
+        assert watched.event("exit")["code"] == 128 + number
+
+
 def test_a_job_that_ignores_being_told_is_killed(tmp_path: Path) -> None:
     script = f"trap '' TERM; touch {tmp_path}/ready; while :; do sleep 0.1; done"
     with Watched("sh", "-c", script) as watched:
