@@ -105,9 +105,9 @@ def throttled(folder: Path, operations_a_second: int) -> Iterator[Callable[[list
     device = folder.stat().st_dev
     group = Path(tempfile.mkdtemp(prefix="memwatch-test-", dir="/sys/fs/cgroup/blkio"))
     rule = f"{os.major(device)}:{os.minor(device)} {operations_a_second}"
-    for file in ("blkio.throttle.read_iops_device", "blkio.throttle.write_iops_device"):
-        (group / file).write_text(rule)
     try:
+        for file in ("blkio.throttle.read_iops_device", "blkio.throttle.write_iops_device"):
+            (group / file).write_text(rule)
         yield lambda command: ["sh", "-c", f'echo $$ > "{group}/cgroup.procs" && exec "$@"', "sh", *command]
     finally:
         group.rmdir()

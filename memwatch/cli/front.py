@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from memwatch.cli.plain import PlainView
 
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
-STANDARD_INPUT = 0
+STANDARD_INPUT, STANDARD_OUTPUT = 0, 1
+# Stopped because it reads from a terminal that it was not given, or sets it.
+WANTS_TERMINAL = (signal.SIGTTIN, signal.SIGTTOU)
 DRAIN_INTERVAL_S = 0.2
 
 
@@ -59,7 +61,8 @@ class Front:
         self._guard_failed = False
         self._refusal: str | None = None
         self._job_terminal: int | None = None
-        self._has_terminal = screen is None and _is_in_foreground()
+        # Of a pipeline, others may want it more (less); the job gets it when it asks for it.
+        self._has_terminal = screen is None and os.isatty(STANDARD_OUTPUT) and _is_in_foreground()
 
     def run(self) -> int:
         system.adopt_orphans()
@@ -139,7 +142,7 @@ class Front:
 
     def _heed_silently(self, event: dict[str, Any]) -> None:
         match event.get("event"):
-            case "start" | "failed":
+            case "spawned" | "start" | "failed":
                 self._job_pid = event["pid"]
                 self._guard_failed = event["event"] == "failed"
             case "exit":
@@ -147,7 +150,7 @@ class Front:
             case "refused":
                 self._code, self._refusal = event["code"], event["text"]
             case "suspended":
-                self._suspend()
+                self._suspend(event.get("signal"))
 
     def _heed(self, event: dict[str, Any]) -> None:
         self._heed_silently(event)
@@ -156,12 +159,15 @@ class Front:
         elif event.get("event") == "failed":
             print(f"memwatch: {printable(event['text'])}", file=sys.stderr)
 
-    def _suspend(self) -> None:
+    def _suspend(self, number: int | None) -> None:
         """Ctrl-Z stopped the job: stop as well, so that the shell takes over, and go on together."""
         if self._screen is not None:
             return
-        self._take_terminal()
-        os.kill(os.getpid(), signal.SIGSTOP)
+        wants_it = self._has_terminal or number in WANTS_TERMINAL
+        if self._has_terminal or number not in WANTS_TERMINAL or not _is_in_foreground():
+            self._take_terminal()
+            os.kill(os.getpid(), signal.SIGSTOP)
+        self._has_terminal = wants_it and _is_in_foreground()  # Or the shell has let us go on in the background.
         if self._has_terminal and self._job_pid is not None:
             with suppress(OSError):
                 os.tcsetpgrp(STANDARD_INPUT, self._job_pid)

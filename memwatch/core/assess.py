@@ -63,6 +63,7 @@ class Policy:
     watch_s: float = 60.0
     warn_s: float = 6.0
     act_s: float = 2.0
+    act_unsure_s: float = 1.0
     urgent_s: float = 4.0
     swap_bytes_s: float = 4 * MIB
     refaults_s: float = 1000.0  # 4 MiB/s
@@ -88,6 +89,7 @@ class Policy:
             watch_s=self.watch_s * SLACK,
             warn_s=self.warn_s * SLACK,
             act_s=self.act_s * SLACK,
+            act_unsure_s=self.act_unsure_s * SLACK,
             swap_bytes_s=self.swap_bytes_s / SLACK,
             refaults_s=self.refaults_s / SLACK,
             major_faults_s=self.major_faults_s / SLACK,
@@ -133,7 +135,9 @@ def _room_level(forecast: Forecast, policy: Policy, strained: bool) -> Level:
     credible_s = left_s if left_s is not None and forecast.is_credible else float("inf")
     sure_s = float("inf") if forecast.sure_seconds_left is None else forecast.sure_seconds_left
     certain = forecast.certain_seconds_left is not None
-    if credible_s <= policy.act_s or headroom <= policy.act_bytes or (headroom <= policy.warn_bytes and strained):
+    # What is not sure is acted on only when it cannot wait: many programs take a GiB at once, and no more.
+    ends_now = sure_s <= policy.act_s or credible_s <= policy.act_unsure_s
+    if ends_now or headroom <= policy.act_bytes or (headroom <= policy.warn_bytes and strained):
         return Level.ACT
     if certain or sure_s <= policy.warn_s or headroom <= policy.warn_bytes:
         return Level.WARN

@@ -19,7 +19,7 @@ def main(view_fd: int) -> int:
     os.set_inheritable(view_fd, False)  # The job may leave processes behind that would hold it open.
     view = socket.socket(fileno=view_fd)
     # Before more is loaded: the watcher stays as small as we are now.
-    watcher = Watcher()
+    watcher = Watcher(not_for_it=view_fd)
     with suppress(OSError):  # A session's leader has a group of its own already.
         os.setpgid(0, 0)  # What a terminal sends is for the job, and reaches us by way of the front.
     system.adopt_orphans()
@@ -58,18 +58,18 @@ def _guard(view: socket.socket, watcher: Watcher) -> int:
         job_pid = spawn(_start(order, theirs.fileno()), into_scope)
     except CannotStart as error:
         return _refuse(view, str(error), error.exit_code)
-    theirs.close()
-    if order.terminal is not None:
-        os.close(order.terminal[1])
-        _let_go_of_terminal()
-    # The rest is loaded while the job starts, which has not taken much memory yet.
-    from memwatch.guard.loop import Guard
-    from memwatch.guard.scope import JobScope
-
-    scope = scope or JobScope(place)
     front = Channel(view)
     try:
-        return Guard(order, watcher, front, job_pid, Channel(ours), scope).run()
+        front.send({"event": "spawned", "pid": job_pid})  # Whatever happens to us, the front knows whom to wait for.
+        theirs.close()
+        if order.terminal is not None:
+            os.close(order.terminal[1])
+            _let_go_of_terminal()
+        # The rest is loaded while the job starts, which has not taken much memory yet.
+        from memwatch.guard.loop import Guard
+        from memwatch.guard.scope import JobScope
+
+        return Guard(order, watcher, front, job_pid, Channel(ours), scope or JobScope(place)).run()
     except Exception as error:
         # The job is not to blame: it goes on, and whoever ran it still gets its exit code, from the front.
         text = f"the guard failed, and the job goes on without it: {type(error).__name__}: {error}"

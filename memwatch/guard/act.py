@@ -23,17 +23,18 @@ class Actor:
 
     def pause(self) -> list[int]:
         """Stop the whole tree, with the children born meanwhile. Returns the pids that were stopped."""
-        stopped: dict[tuple[int, int], Process] = {}
+        stopped: list[int] = []
+        seen: set[tuple[int, int]] = set()
         for _ in range(MOST_LOOKS):
-            new = [process for process in self._alive() if (process.pid, process.start_ticks) not in stopped]
+            new = [process for process in self._alive() if (process.pid, process.start_ticks) not in seen]
             if not new:
                 break
             # Told first: if we die between the two, the watcher continues what was never stopped, which does no harm.
             self._watcher.will_stop(new)
-            self._send(new, signal.SIGSTOP)
-            stopped.update(((process.pid, process.start_ticks), process) for process in new)
+            stopped += self._send(new, signal.SIGSTOP)
+            seen |= {(process.pid, process.start_ticks) for process in new}
         self.is_paused = True
-        return [pid for pid, _ in stopped]
+        return stopped
 
     def resume(self) -> list[int]:
         continued = self._send(list(reversed(self._alive())), signal.SIGCONT)

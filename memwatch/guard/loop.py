@@ -1,6 +1,6 @@
 """The guard's loop: sample, forecast, decide, act, tell.
 
-Everything it needs is opened before the job starts, because when memory runs out is no time to open files.
+Everything it needs is opened while the job starts, because when memory runs out is no time to open files.
 """
 
 import os
@@ -8,6 +8,7 @@ import selectors
 import signal
 import socket
 import time
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -80,8 +81,8 @@ class Guard:
         self._kernel_kills.look(before)
         self._policy = Policy.keeping(reserve_bytes(config, before))
         self._decider = Decider(self._policy)
-        wish = Wish(config.on_pressure)
-        self._ladder_settings = LadderSettings(wish, pause_timeout_s=config.pause_timeout_s)
+        self._wish = Wish(config.on_pressure)
+        self._ladder_settings = LadderSettings(self._wish, pause_timeout_s=config.pause_timeout_s)
         self._ladder = Ladder(self._ladder_settings, self._policy)
         self._due_s = time.monotonic()
         self._is_on = True
@@ -154,7 +155,7 @@ class Guard:
         self._scope.follow(sample, self._policy.reserve_bytes)
         if self._actor.is_paused and any(is_told_to_end(process.pid) for process in sample.job):
             self._carry_out(Action(Step.RESUME, "the job was told to end, and needs to run for that"), By.USER)
-        elif self._is_on:
+        else:
             self._climb(verdict, outlook)
         interval_s = self._config.interval_s or next_interval_s(outlook)
         self._due_s = time.monotonic() + interval_s
@@ -195,9 +196,9 @@ class Guard:
 
     def _carry_out(self, action: Action, by: By) -> None:
         pids: list[int] = []
+        if by == By.GUARD:
+            self._notify(action.reason)
         match action.step:
-            case Step.WARN:
-                self._notify(action.reason)
             case Step.SHARD:
                 self._job_channel.send({"command": "shard", "reason": action.reason})
                 pids = [self._job_pid]
@@ -273,8 +274,9 @@ class Guard:
     def _take_in_news(self) -> None:
         news = reap(self._job_pid)
         self._ended = news.ended
+        self._spared -= news.gone
         if news.stopped_by in BY_TERMINAL:
-            self._teller.suspended()
+            self._teller.suspended(news.stopped_by)
 
     def _heed_job(self, message: dict[str, Any]) -> None:
         match message.pop("event", None):
@@ -299,22 +301,32 @@ class Guard:
             self._teller.output(piece)
 
     def _can_shard(self) -> None:
-        state = self._ladder.state
-        self._ladder_settings = _with_shards(self._ladder_settings)
-        self._ladder = Ladder(self._ladder_settings, self._policy)
-        self._ladder.state = state
+        self._climb_by(replace(self._ladder_settings, can_shard=True))
         self._teller.guard(self._is_on, can_shard=True)
+
+    def _switch(self, is_on: bool) -> None:
+        """Off, it only warns; but what has been begun is brought to an end: a pause, the kill after a stop."""
+        self._is_on = is_on
+        self._climb_by(replace(self._ladder_settings, wish=self._wish if is_on else Wish.WARN))
+        self._teller.guard(is_on, self._ladder_settings.can_shard)
+        self._teller.note(f"the guard is {'on' if is_on else 'off'}")
+
+    def _climb_by(self, settings: LadderSettings) -> None:
+        state = self._ladder.state
+        self._ladder_settings = settings
+        self._ladder = Ladder(settings, self._policy)
+        self._ladder.state = state
 
     def _obey(self, message: dict[str, Any]) -> None:
         command = str(message.get("command"))
         if command == "signal":
             number = _whole(message.get("number"), 0)
-            if number != signal.SIGSTOP:  # That is `pause`, which is undone if the guard dies.
+            if number == signal.SIGCONT and self._actor.is_paused:
+                self._carry_out(Action(Step.RESUME, "asked for"), By.USER)
+            elif number != signal.SIGSTOP:  # That is `pause`, which is undone if the guard dies.
                 self._actor.pass_on(number, to_all=number in FOR_ALL)
         elif command in ("guard_on", "guard_off"):
-            self._is_on = command == "guard_on"
-            self._teller.guard(self._is_on, self._ladder_settings.can_shard)
-            self._teller.note(f"the guard is {'on' if self._is_on else 'off'}")
+            self._switch(command == "guard_on")
         elif command == Step.SHARD and not self._ladder_settings.can_shard:
             self._teller.note("this job cannot switch to shards")
         elif command == "resize" and self._output is not None:
@@ -335,7 +347,3 @@ def _whole(value: object, otherwise: int) -> int:
 def _words(value: object) -> list[object]:
     """So may jobs."""
     return value if isinstance(value, list) else []
-
-
-def _with_shards(settings: LadderSettings) -> LadderSettings:
-    return LadderSettings(settings.wish, can_shard=True, pause_timeout_s=settings.pause_timeout_s)

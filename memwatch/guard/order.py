@@ -1,4 +1,6 @@
-"""The order: what the guard is to do. One line of JSON on its view socket: its config and the job's command line.
+"""The order: what the guard is to do. Its config and the job's command line, in JSON, on its view socket.
+
+Its length comes first, because what the front says next, a signal to be passed on, may come right behind it.
 
 Where the job's output is to be captured, both ends of a terminal come with it; the front keeps the guard's end too, so
 that the job can write if the guard dies.
@@ -7,9 +9,12 @@ that the job can write if the guard dies.
 import json
 import os
 import socket
+import struct
 from typing import NamedTuple
 
 from memwatch.guard.config import GuardConfig
+
+LENGTH = struct.Struct("!I")
 
 
 class Order(NamedTuple):
@@ -22,31 +27,37 @@ class Order(NamedTuple):
 
 def give_order(guard: socket.socket, config: GuardConfig, command: list[str]) -> int | None:
     """Returns our end of the job's terminal, if it gets one."""
-    line = json.dumps({"config": config.to_json(), "command": command}).encode() + b"\n"
+    order = json.dumps({"config": config.to_json(), "command": command}).encode()
+    message = LENGTH.pack(len(order)) + order
     if not config.captures_output:
-        guard.sendall(line)
+        guard.sendall(message)
         return None
     from memwatch.guard.output import set_size
 
     master, slave = os.openpty()
     set_size(slave, config.terminal_rows, config.terminal_columns)
-    sent = socket.send_fds(guard, [line], [master, slave])
-    guard.sendall(line[sent:])
+    sent = socket.send_fds(guard, [message], [master, slave])
+    guard.sendall(message[sent:])
     os.close(slave)
     return master
 
 
 def wait_for_order(view: socket.socket) -> Order | None:
     """In the guard. None: whoever started us has thought better of it."""
-    received, fds = bytearray(), []
-    while not received.endswith(b"\n"):
-        data, new_fds, _, _ = socket.recv_fds(view, 1 << 20, 2)
-        fds += new_fds
-        if not data:
-            return None
-        received += data
+    head, fds, _, _ = socket.recv_fds(view, LENGTH.size, 2)
     for fd in fds:
         os.set_inheritable(fd, False)
-    message = json.loads(received)
+    head += _exactly(view, LENGTH.size - len(head))
+    if len(head) < LENGTH.size:
+        return None
+    message = json.loads(_exactly(view, *LENGTH.unpack(head)))
     terminal = (fds[0], fds[1]) if len(fds) == 2 else None
     return Order(GuardConfig.from_json(message["config"]), tuple(message["command"]), terminal)
+
+
+def _exactly(line: socket.socket, size: int) -> bytes:
+    """Less only where it ends."""
+    received = b""
+    while len(received) < size and (data := line.recv(size - len(received))):
+        received += data
+    return received

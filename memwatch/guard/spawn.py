@@ -20,6 +20,7 @@ IO_PRIORITY = 6
 # By the guard; the job must not inherit that.
 HANDLED = (signal.SIGCHLD, signal.SIGTERM)
 IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+_STOPPING = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 # Python ignores these for its own sake; a program must find them as usual.
 _USUAL = (signal.SIGPIPE, signal.SIGXFSZ)
 
@@ -43,6 +44,8 @@ class Start(NamedTuple):
 
 def spawn(start: Start, before_it_runs: Callable[[int], None] | None = None) -> int:
     """Start the job and return its pid, which `before_it_runs` has been told. Raises CannotStart."""
+    if not start.command[0]:
+        raise CannotStart(start.command[0], errno.ENOENT)  # As the kernel would say; Python does not ask it.
     parent = os.getpid()
     reader, writer = os.pipe()
     gate, opener = os.pipe()
@@ -81,13 +84,12 @@ def _become_the_job(start: Start, parent: int, writer: int, gate: int) -> None:
             os.setpgid(0, 0)
         else:
             _take_own_terminal(start.output_fd)
+        _take_signals(start.ignored_signals)
+        for number in _STOPPING:  # Until it runs: here nobody would continue it.
+            signal.signal(number, signal.SIG_IGN)
         if start.terminal_fd is not None:
-            signal.signal(signal.SIGTTOU, signal.SIG_IGN)
             with suppress(OSError):
                 os.tcsetpgrp(start.terminal_fd, os.getpid())
-        for number in (*HANDLED, *IGNORED, *_USUAL):
-            signal.signal(number, signal.SIG_IGN if number in start.ignored_signals else signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, [])
         # A job that the guard has paused must not stay so when the guard is gone.
         system.signal_me_when_my_parent_dies(signal.SIGCONT)
         os.read(gate, 1)  # Until it is closed.
@@ -99,13 +101,19 @@ def _become_the_job(start: Start, parent: int, writer: int, gate: int) -> None:
                 os.nice(NICENESS)
             system.set_io_priority(IO_PRIORITY)
         os.set_inheritable(start.channel_fd, True)
+        _take_signals(start.ignored_signals)
         os.execvpe(start.command[0], start.command, {**os.environ, job_channel.VARIABLE: str(start.channel_fd)})
     except OSError as error:
         os.write(writer, str(error.errno).encode())
-    except ValueError:  # Python's word for an empty name, before the kernel is asked.
-        os.write(writer, str(errno.ENOENT).encode())
     finally:
         os._exit(ExitCode.BROKEN)
+
+
+def _take_signals(ignored: tuple[int, ...]) -> None:
+    """As a program expects to find them."""
+    for number in (*HANDLED, *IGNORED, *_USUAL):
+        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
 def _take_own_terminal(fd: int) -> None:

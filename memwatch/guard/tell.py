@@ -83,9 +83,9 @@ class Teller:
         self.guard_state = {"t": time.time(), "event": "guard", "is_on": is_on, "can": can}
         self._views.send(self.guard_state)
 
-    def suspended(self) -> None:
+    def suspended(self, number: int) -> None:
         """The terminal has stopped the job (Ctrl-Z): whoever has the terminal should stop too."""
-        self._views.send({"t": time.time(), "event": "suspended"})
+        self._views.send({"t": time.time(), "event": "suspended", "signal": number})
 
     def exit(self, ended: Ended, code: int, by: By | None, **more: object) -> None:
         who = None if by is None else by.value

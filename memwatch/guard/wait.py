@@ -20,12 +20,14 @@ class Ended:
 class News:
     ended: Ended | None = None
     stopped_by: int | None = None  # the signal that stopped the job, ours or another's
+    gone: frozenset[int] = frozenset()  # whose pids may be given to others from now on
 
 
 def reap(job_pid: int) -> News:
     """Take in every child that has changed; most are orphans of the job, of no further interest."""
     ended: Ended | None = None
     stopped_by: int | None = None
+    gone = set()
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
@@ -33,6 +35,8 @@ def reap(job_pid: int) -> News:
             break
         if pid == 0:
             break
+        if not os.WIFSTOPPED(status):
+            gone.add(pid)
         if pid != job_pid:
             continue
         if os.WIFSTOPPED(status):
@@ -41,4 +45,4 @@ def reap(job_pid: int) -> News:
             ended = Ended(None, os.WTERMSIG(status))
         elif os.WIFEXITED(status):
             ended = Ended(os.WEXITSTATUS(status), None)
-    return News(ended, stopped_by)
+    return News(ended, stopped_by, frozenset(gone))

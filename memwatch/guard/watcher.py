@@ -21,13 +21,15 @@ PIPE_BYTES = 1 << 20
 
 
 class Watcher:
-    def __init__(self) -> None:
+    def __init__(self, not_for_it: int) -> None:
+        """`not_for_it` is a descriptor whose other end must see when the guard is gone."""
         reader, self._writer = os.pipe()
         with suppress(OSError):  # Users have a limit to what all their pipes hold.
             fcntl.fcntl(self._writer, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         os.set_blocking(self._writer, False)  # A watcher that was stopped must not stop the guard.
         self.pid = os.fork()
         if self.pid == 0:
+            os.close(not_for_it)
             _watch(reader, self._writer)
         os.close(reader)
         self._pidfd = os.pidfd_open(self.pid)  # Before anybody can reap it: the pid alone may be another's one day.

@@ -89,14 +89,15 @@ class HostPaging:
 
     def read(self) -> Paging | None:
         text = self._vmstat.read() or b""
-        swapped_in = number_after(text, b"pswpin ")
-        swapped_out = number_after(text, b"pswpout ")
+        # What goes to zswap, compressed in RAM, the kernel counts apart; what goes to zram it counts as swap.
+        swapped_in = sum(number_after(text, key) or 0 for key in (b"pswpin ", b"zswpin "))
+        swapped_out = sum(number_after(text, key) or 0 for key in (b"pswpout ", b"zswpout "))
         major_faults = number_after(text, b"pgmajfault ")
         if major_faults is None:
             return None
         # A kernel built without swap has no pswpin and pswpout: nothing ever was swapped, and that is known.
         oom_kills = number_after(text, b"oom_kill ")
-        return Paging(swapped_in or 0, swapped_out or 0, major_faults, _refaults(text), oom_kills)
+        return Paging(swapped_in, swapped_out, major_faults, _refaults(text), oom_kills)
 
     def missing(self) -> Missing:
         paging = self.read()

@@ -152,6 +152,8 @@ def main() -> None:
         return work(options.path, time.monotonic() + options.work)
     if not can_cage:
         sys.exit(NEEDS)
+    if not any(map(shutil.which, NAMES)):
+        sys.exit("there is no browser here")
     with tempfile.TemporaryDirectory(prefix="memwatch-benign-") as folder:
         write(record(Path(folder), options.seconds), options.path)
 

@@ -10,6 +10,8 @@ import time
 
 MAP_POPULATE = 0x8000
 PIECE_BYTES = 4 << 20
+PAGE_BYTES = 4096
+MARKS = b"x" * (PIECE_BYTES // PAGE_BYTES)
 # A core makes a good GiB a second, page by page.
 ONE_PROCESS_BYTES_A_SECOND = 1 << 30
 held = []
@@ -20,6 +22,7 @@ def take(size_bytes: float, bytes_a_second: float) -> None:
     while taken < size_bytes:
         while taken < min((time.monotonic() - started) * bytes_a_second, size_bytes):
             held.append(mmap.mmap(-1, PIECE_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_POPULATE))
+            held[-1][::PAGE_BYTES] = MARKS  # Pages of zeros are never swapped out: the kernel just notes them.
             taken += PIECE_BYTES
         time.sleep(0.002)
 

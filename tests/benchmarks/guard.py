@@ -17,7 +17,7 @@ from pathlib import Path
 from memwatch.core.assess import Policy
 from memwatch.probe.glance import glance
 from memwatch.tokenize.rss import rss_bytes
-from tests.benchmarks.caged import HERE, RUN, running
+from tests.benchmarks.caged import HERE, PATIENCE_S, RUN, running
 from tests.benchmarks.measure import NotMeasured
 from tests.benchmarks.report import MIB, table
 from tests.cage import NEEDS, Cage, cage, can_cage, swap_file
@@ -124,21 +124,22 @@ def reactions_s(folder: Path, turns: int, burners: int = 0) -> float:
 
 def reaction_s(folder: Path) -> float:
     """From when headroom is what a steady hog takes in `act_s`, as the kernel counts it, to the pause."""
-    limits = (REACTION_LIMIT_MIB - REACTION_RESERVE_MIB) * MIB
+    room_bytes = (REACTION_LIMIT_MIB - REACTION_RESERVE_MIB) * MIB
     arguments = (1, REACTION_MIB_S, REACTION_LIMIT_MIB)
     with (
         cage(REACTION_LIMIT_MIB * MIB) as made,
         running(made, folder, "burst.py", *arguments, reserve_mib=REACTION_RESERVE_MIB) as job,
     ):
         job.line()
-        crossed = time_of_crossing(made, limits)
+        crossed = time_of_crossing(made, room_bytes)
         return float(job.action("pause")["t"]) - crossed
 
 
 def time_of_crossing(made: Cage, most_bytes: int) -> float:
     act_s = Policy.keeping(0).act_s
     seen: deque[tuple[float, int]] = deque()
-    while True:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline_s:
         now, used = time.time(), made.number("memory.usage_in_bytes") - made.cache_bytes()
         seen.append((now, used))
         while now - seen[0][0] > 1:
@@ -146,6 +147,7 @@ def time_of_crossing(made: Cage, most_bytes: int) -> float:
             if most_bytes - used <= (used - used_then) / (now - since) * act_s:
                 return now
         time.sleep(POLL_S)
+    raise NotMeasured("the hog never came to the act level")
 
 
 def burst_reaction_s(folder: Path) -> float:
@@ -201,7 +203,8 @@ def memory_from_host(size_mib: int) -> Iterator[None]:
     with subprocess.Popen(hold, stdout=subprocess.PIPE, text=True) as spare:
         try:
             assert spare.stdout is not None
-            spare.stdout.readline()
+            if not spare.stdout.readline():
+                raise NotMeasured("memory cannot be held ready here")
             yield
         finally:
             spare.kill()

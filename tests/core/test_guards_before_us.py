@@ -15,7 +15,7 @@ from tests.core.machine import Machine, Run
 
 POLICY = Policy.keeping(GIB)
 HOG = Forecast(0.0, headroom_bytes=3 * GIB, capacity_bytes=16 * GIB, fill_bytes_s=2 * GIB, job_fill_bytes_s=2 * GIB,
-               seconds_left=1.5, confidence=Confidence.HIGH, job_bytes=8 * GIB)  # fmt: skip
+               seconds_left=1.5, sure_seconds_left=1.5, confidence=Confidence.HIGH, job_bytes=8 * GIB)  # fmt: skip
 THRASH = Rates(2.0, 38 * MIB, 61 * MIB, 0.6, 0.3, 900, 5000)
 AT_REST = Forecast(0.0, headroom_bytes=8 * GIB, capacity_bytes=16 * GIB, fill_bytes_s=0.0, job_bytes=4 * GIB)
 
@@ -75,7 +75,12 @@ def test_ray_35989_page_cache_is_not_use() -> None:
 
 
 def test_dask_5999_nothing_is_paused_for_ever() -> None:
-    for later in (AT_REST, HOG, replace(HOG, seconds_left=None, headroom_bytes=100 * MIB), Forecast(0.0)):
+    for later in (
+        AT_REST,
+        HOG,
+        replace(HOG, seconds_left=None, sure_seconds_left=None, headroom_bytes=100 * MIB),
+        Forecast(0.0),
+    ):
         stage = Stage(Wish.PAUSE)
         assert stage.show(HOG) == [Step.PAUSE]
         after = stage.show(later, 61)
@@ -86,7 +91,7 @@ def test_dask_a_job_does_not_flap_at_one_threshold() -> None:
     """Headroom swings around the point where the job was paused."""
     stage = Stage(Wish.PAUSE)
     stage.show(HOG)
-    still = replace(HOG, seconds_left=None, fill_bytes_s=0.0, confidence=Confidence.LOW)
+    still = replace(HOG, seconds_left=None, sure_seconds_left=None, fill_bytes_s=0.0, confidence=Confidence.LOW)
     for _ in range(14):
         stage.show(replace(still, headroom_bytes=4 * GIB), 2)
         stage.show(replace(still, headroom_bytes=2 * GIB), 2)
@@ -114,7 +119,7 @@ def test_growth_that_has_just_stopped_is_no_longer_a_forecast() -> None:
 
 def test_earlyoom_284_no_second_blow_before_the_first_has_shown_its_effect() -> None:
     stage = Stage(Wish.STOP)
-    danger = replace(HOG, headroom_bytes=-GIB // 4, seconds_left=0.0, rates=THRASH)
+    danger = replace(HOG, headroom_bytes=-GIB // 4, seconds_left=0.0, sure_seconds_left=0.0, rates=THRASH)
     assert stage.show(danger) == [Step.STOP]
     freeing = replace(danger, fill_bytes_s=-GIB, job_fill_bytes_s=-GIB, seconds_left=None, confidence=Confidence.LOW)
     assert stage.show(freeing, 9) == [], "it is on its way out"
@@ -179,7 +184,7 @@ def test_a_users_resume_is_respected_until_headroom_is_gone() -> None:
     stage.show(HOG)
     stage.ladder.done(Step.RESUME, stage.now_s, By.USER)
     assert stage.show(HOG, 20) == []
-    assert stage.show(replace(HOG, headroom_bytes=-1, seconds_left=0.0)) == [Step.PAUSE]
+    assert stage.show(replace(HOG, headroom_bytes=-1, seconds_left=0.0, sure_seconds_left=0.0)) == [Step.PAUSE]
 
 
 def test_a_users_stop_is_followed_by_the_kill_without_another_look() -> None:
@@ -192,17 +197,17 @@ def test_a_users_stop_is_followed_by_the_kill_without_another_look() -> None:
 def test_a_shard_is_given_time_unless_there_is_none() -> None:
     stage = Stage(Wish.SHARD, can_shard=True)
     assert stage.show(HOG, 2.5) == [Step.SHARD]
-    assert stage.show(replace(HOG, seconds_left=0.8)) == [Step.PAUSE]
+    assert stage.show(replace(HOG, seconds_left=0.8, sure_seconds_left=0.8)) == [Step.PAUSE]
 
 
 def test_a_job_that_was_paused_before_it_could_shard_gets_its_chance_once() -> None:
     """At the pace of before there is no room for it; but it was asked to change its pace."""
     stage = Stage(Wish.SHARD, can_shard=True)
     stage.show(HOG, 2.5)
-    stage.show(replace(HOG, seconds_left=0.8))
+    stage.show(replace(HOG, seconds_left=0.8, sure_seconds_left=0.8))
     little_room = replace(AT_REST, headroom_bytes=POLICY.reserve_bytes // 2, job_bytes=4 * GIB)
     assert stage.show(little_room, 3) == [Step.RESUME]
-    assert stage.show(replace(HOG, seconds_left=0.8)) == [Step.PAUSE]
+    assert stage.show(replace(HOG, seconds_left=0.8, sure_seconds_left=0.8)) == [Step.PAUSE]
     assert stage.show(little_room, 3) == []
 
 
@@ -210,7 +215,14 @@ def test_reasons_are_in_plain_words() -> None:
     def words(look: Forecast) -> str:
         return Decider(POLICY).decide(look).reason
 
-    soon = replace(HOG, headroom_bytes=12 * GIB, seconds_left=10.0, job_fill_bytes_s=1.2 * GIB, fill_bytes_s=1.2 * GIB)
+    soon = replace(
+        HOG,
+        headroom_bytes=12 * GIB,
+        seconds_left=10.0,
+        sure_seconds_left=10.0,
+        job_fill_bytes_s=1.2 * GIB,
+        fill_bytes_s=1.2 * GIB,
+    )
     assert words(soon) == "RAM is full in about 10 s at this rate (the job grows 1.2 GiB/s)"
     thrash = Forecast(0.0, rates=THRASH)
     assert words(thrash) == (

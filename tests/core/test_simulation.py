@@ -158,6 +158,13 @@ def test_little_headroom_that_stays_is_watched_and_no_more() -> None:
     assert run.actions == []
 
 
+@pytest.mark.parametrize("phase_s", [5.0, 5.17, 5.39])
+def test_a_gib_and_more_taken_at_once_with_two_left_is_no_hog(phase_s: float) -> None:
+    machine = Machine(desktop=lambda t: 11.1 * GIB, shape=lambda t: min(t, 1.3) * GIB, starts_s=phase_s)
+    run = Run(machine).until(60)
+    assert run.actions == []
+
+
 @pytest.mark.parametrize("speed_gib_s", [1, 2, 4])
 @pytest.mark.parametrize("phase_s", [5.0, 5.17, 5.39])
 def test_two_gib_taken_once_of_eight_are_no_hog(speed_gib_s: int, phase_s: float) -> None:

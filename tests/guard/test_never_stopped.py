@@ -116,6 +116,36 @@ def test_a_paused_job_hears_that_it_is_to_end(number: signal.Signals, by: str) -
         assert watched.event("exit")["code"] == 128 + number
 
 
+def test_to_continue_a_paused_job_is_to_resume_it() -> None:
+    with Watched("sleep", "1000") as watched:
+        job = watched.event("start")["pid"]
+        watched.tell("pause")
+        watched.event("action", action="pause")
+        watched.tell("signal", number=signal.SIGCONT)
+        assert watched.event("action", action="resume")["by"] == "user"
+        wait_until(lambda: state_of(job) != "T")
+
+
+def test_a_stop_is_followed_by_the_kill_also_with_the_guard_off(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    with Watched("sh", "-c", f"trap '' TERM; touch {ready}; while :; do sleep 1; done") as watched:
+        watched.event("start")
+        wait_until(ready.exists)
+        watched.tell("guard_off")
+        watched.tell("stop")
+        assert watched.event("exit")["code"] == 137
+
+
+def test_who_waits_for_the_guard_sees_its_end_though_its_watcher_is_stopped() -> None:
+    with Watched("sleep", "0.1") as watched:
+        watched.event("start")
+        watcher = children(watched.guard.pid)[0]
+        send(watcher, signal.SIGSTOP)
+        send(watched.guard.pid, signal.SIGKILL)
+        wait_until(lambda: (watched.channel.receive(), not watched.channel.is_open)[1])
+        send(watcher, signal.SIGKILL)
+
+
 def test_a_job_that_ignores_being_told_is_killed(tmp_path: Path) -> None:
     script = f"trap '' TERM; touch {tmp_path}/ready; while :; do sleep 0.1; done"
     with Watched("sh", "-c", script) as watched:

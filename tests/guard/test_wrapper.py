@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -206,25 +207,66 @@ def test_in_a_terminal_the_job_can_read_and_ctrl_c_goes_to_it() -> None:
     os.close(terminal)
 
 
-def test_ctrl_z_gives_the_terminal_back_and_fg_goes_on() -> None:
-    shell = shutil.which("bash")
-    assert shell is not None
-    pid, terminal = _in_terminal(shell, "--norc", "-i")
-    # Not a shell: stopped between vfork and exec of its child it would wait for it, and could not be stopped itself.
-    script = "import time; print(f'begin{1+1}', flush=True); time.sleep(1); print(f'end{1+1}')"
-    run = f"{sys.executable} -m memwatch run --ui plain --no-record"
-    os.write(terminal, f'{run} -- {sys.executable} -c "{script}"\n'.encode())
-    _read_until(terminal, b"begin2")
-    os.write(terminal, b"\x1a")
-    _read_until(terminal, b"Stopped")
-    os.write(terminal, b"echo shell$((3+4))\n")
-    _read_until(terminal, b"shell7")
-    os.write(terminal, b"fg\n")
-    _read_until(terminal, b"end2")
-    os.write(terminal, b"exit\n")
+RUN_PLAIN = f"{sys.executable} -m memwatch run --ui plain --no-record"
+
+
+@pytest.fixture
+def shell() -> Iterator[int]:
+    """An interactive one: the other end of its terminal."""
+    bash = shutil.which("bash")
+    assert bash is not None
+    pid, terminal = _in_terminal(bash, "--norc", "-i")
+    yield terminal
     send(pid, signal.SIGHUP)
+    send(pid, signal.SIGCONT)
     os.close(terminal)
     os.waitpid(pid, 0)
+
+
+def test_ctrl_z_gives_the_terminal_back_and_fg_goes_on(shell: int) -> None:
+    # Not a shell: stopped between vfork and exec of its child it would wait for it, and could not be stopped itself.
+    script = "import time; print(f'begin{1+1}', flush=True); time.sleep(1); print(f'end{1+1}')"
+    os.write(shell, f'{RUN_PLAIN} -- {sys.executable} -c "{script}"\n'.encode())
+    _read_until(shell, b"begin2")
+    os.write(shell, b"\x1a")
+    _read_until(shell, b"Stopped")
+    os.write(shell, b"echo shell$((3+4))\n")
+    _read_until(shell, b"shell7")
+    os.write(shell, b"fg\n")
+    _read_until(shell, b"end2")
+
+
+def test_ctrl_z_and_bg_leave_the_terminal_to_the_shell(shell: int) -> None:
+    script = "import time; print(f'begin{1+1}', flush=True); time.sleep(1); print(f'end{1+1}')"
+    os.write(shell, f'{RUN_PLAIN} -- {sys.executable} -c "{script}"\n'.encode())
+    _read_until(shell, b"begin2")
+    os.write(shell, b"\x1a")
+    _read_until(shell, b"Stopped")
+    os.write(shell, b"bg\n")
+    _read_until(shell, b"end2")
+    os.write(shell, b"wait; echo shell$((3+4))\n")
+    assert b"shell7" in _read_until(shell, b"shell7")
+
+
+def test_a_job_in_the_background_reads_once_it_is_brought_to_the_front(shell: int) -> None:
+    os.write(shell, f"{RUN_PLAIN} -- sh -c 'read x; echo got-$x' &\n".encode())
+    os.write(shell, b"until jobs | grep -q Stopped; do sleep 0.1; done; echo it-has-$((1+1))-stopped\n")
+    _read_until(shell, b"it-has-2-stopped")
+    os.write(shell, b"fg\n")
+    os.write(shell, b"hello\n")
+    assert b"got-hello" in _read_until(shell, b"got-hello")
+
+
+def test_the_reader_of_a_pipe_keeps_the_terminal_until_the_job_asks_for_it(shell: int) -> None:
+    # As less does it: it sets the terminal, and reads keys from it.
+    pager = "stty -echo < /dev/tty; read key < /dev/tty; echo pager-$key; cat"
+    os.write(shell, f"{RUN_PLAIN} -- echo from-the-job | sh -c '{pager}'\n".encode())
+    os.write(shell, b"q\n")
+    assert b"from-the-job" in _read_until(shell, b"from-the-job\r")
+    os.write(shell, b"stty echo\n")
+    os.write(shell, f"{RUN_PLAIN} -- sh -c 'read x; echo got-$x' | cat\n".encode())
+    os.write(shell, b"hello\n")
+    assert b"got-hello" in _read_until(shell, b"got-hello")
 
 
 def test_the_job_runs_behind_the_desktop_unless_told_otherwise() -> None:

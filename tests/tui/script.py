@@ -192,7 +192,7 @@ def judged(events: list[Event], wish: Wish = Wish.WARN) -> list[Event]:
     policy = Policy.keeping(RESERVE_BYTES)
     history, decider, ladder = History(), Decider(policy), Ladder(LadderSettings(wish), policy)
     told: list[Event] = []
-    has_acted = wish == Wish.WARN
+    has_acted = False
     for event in events:
         told.append(event)
         if event["event"] != "sample":
