@@ -169,9 +169,9 @@ def _strain_level(forecast: Forecast, policy: Policy, signals: tuple[Signal, ...
     traffic = Signal.SWAP in signals or Signal.REFAULTS in signals
     if tight and traffic and stalls_hard:
         return Level.ACT
-    # Refaults with plenty available are a reader of something larger than the page cache: slow, not dangerous.
-    swaps_or_tight = tight or Signal.SWAP in signals
-    if stalls_hard or (Signal.STALLS in signals and swaps_or_tight) or (Signal.SWAP in signals and tight):
+    # Refaults with plenty available, and stalls with them, are a copy of something larger than the page cache: slow,
+    # not dangerous.
+    if (Signal.STALLS in signals and (tight or Signal.SWAP in signals)) or (Signal.SWAP in signals and tight):
         return Level.WARN
     return Level.WATCH
 
