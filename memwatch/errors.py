@@ -70,6 +70,12 @@ def exit_with_sentence(command: Callable[[], int]) -> int:
         # Whoever read our output has gone. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        if os.environ.get("MEMWATCH_DEBUG"):
+            raise
+        where = f": {printable(os.fspath(error.filename))}" if isinstance(error.filename, str | bytes) else ""
+        print(f"memwatch: {error.strerror or error}{where}", file=sys.stderr)
+        return ExitCode.ERROR
     except Exception as error:
         if os.environ.get("MEMWATCH_DEBUG"):
             raise

@@ -13,6 +13,9 @@ def invoke(command: click.Command, name: str, arguments: list[str]) -> int:
             return command.main(arguments, prog_name=name, standalone_mode=False) or ExitCode.OK
         except click.exceptions.Exit as end:
             return end.exit_code
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            return ExitCode.USAGE
         except click.ClickException as error:
             _show(error)
             return ExitCode.USAGE

@@ -8,6 +8,8 @@ import click
 
 from memwatch.core.units import parse_count, parse_size
 
+LEAST_SHARD_TOKENS = 10_000
+
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]  # Generic only in newer clicks.
     """A value with a parser of its own, whose ValueError is the message."""
@@ -84,10 +86,18 @@ def _seconds(text: str) -> float:
     return value
 
 
+def _shard_tokens(text: str) -> int:
+    """With fewer, there would be more files than anybody can use, and more work with them than with the text."""
+    tokens = parse_count(text)
+    if tokens < LEAST_SHARD_TOKENS:
+        raise ValueError(f"{text} is too little; a shard has at least {LEAST_SHARD_TOKENS} tokens")
+    return tokens
+
+
 RESERVE = Parsed("size|percent", _reserve)
 SECONDS = Parsed("seconds", _seconds)
 SIZE = Parsed("size", _positive(parse_size))
-COUNT = Parsed("count", _positive(parse_count))
+SHARD_TOKENS = Parsed("count", _shard_tokens)
 SHARE = Parsed("share", _share)
 WORKERS = Parsed("auto|number", _workers)
 DOCUMENTS = Parsed("auto|none|line|blank|TEXT", _documents)

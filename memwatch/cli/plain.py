@@ -114,7 +114,9 @@ def _last_words(event: dict[str, Any]) -> list[str]:
     elif event.get("by") is None and is_kill:
         words.append("the job was killed by signal 9, not by memwatch; memwatch diagnose tells if the kernel did it")
     if event.get("left_behind"):
-        words.append(f"the job left {event['left_behind']} processes behind; they run on without a guard")
+        left = event["left_behind"]
+        who = "a process behind; it runs" if left == 1 else f"{left} processes behind; they run"
+        words.append(f"the job left {who} on without a guard")
     return words
 
 

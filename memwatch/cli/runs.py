@@ -19,6 +19,9 @@ from memwatch.record.folder import runs_path
 from memwatch.record.runs import RunInfo, list_runs
 
 UNKNOWN = "-"
+# Where a terminal is narrow, so that there is room to tell what was run; when is also in its id.
+DROPPED_FIRST = ("STARTED", "ACTIONS", "LEVEL", "CODE")
+LEAST_COMMAND = 28
 HEADS = ("RUN", "STARTED", "TOOK", "STATE", "CODE", "PEAK", "LEVEL", "ACTIONS", "COMMAND")
 
 
@@ -48,12 +51,22 @@ def runs(as_json: bool) -> int:
 
 def table(found: list[RunInfo], now_t: float, width: int | None) -> list[str]:
     rows = [HEADS, *(_row(run, now_t) for run in found)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS) - 1)]
+    for head in DROPPED_FIRST:
+        if width is not None and sum(max(map(len, column)) + 2 for column in [*zip(*rows, strict=True)][:-1]) > (
+            width - LEAST_COMMAND
+        ):
+            rows = _without(rows, head)
+    widths = [max(map(len, column)) for column in [*zip(*rows, strict=True)][:-1]]
     lines = []
     for row in rows:
         cells = [cell.ljust(size) for cell, size in zip(row, widths, strict=False)]
         lines.append("  ".join([*cells, row[-1]])[:width].rstrip())
     return lines
+
+
+def _without(rows: list[tuple[str, ...]], head: str) -> list[tuple[str, ...]]:
+    at = rows[0].index(head)
+    return [(*row[:at], *row[at + 1 :]) for row in rows]
 
 
 def as_object(run: RunInfo) -> dict[str, Any]:

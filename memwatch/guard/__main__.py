@@ -3,6 +3,7 @@
 import os
 import socket
 import sys
+import time
 from contextlib import suppress
 from functools import partial
 
@@ -54,6 +55,7 @@ def _guard(view: socket.socket, watcher: Watcher) -> int:
             scope = JobScope(place)
             into_scope = partial(scope.take_in, machine=machine, reserve_bytes=reserve)
     ours, theirs = socket.socketpair()
+    started_t = time.time()
     try:
         job_pid = spawn(_start(order, theirs.fileno()), into_scope)
     except CannotStart as error:
@@ -69,7 +71,7 @@ def _guard(view: socket.socket, watcher: Watcher) -> int:
         from memwatch.guard.loop import Guard
         from memwatch.guard.scope import JobScope
 
-        return Guard(order, watcher, front, job_pid, Channel(ours), scope or JobScope(place)).run()
+        return Guard(order, watcher, front, job_pid, started_t, Channel(ours), scope or JobScope(place)).run()
     except Exception as error:
         # The job is not to blame: it goes on, and whoever ran it still gets its exit code, from the front.
         text = f"the guard failed, and the job goes on without it: {type(error).__name__}: {error}"

@@ -56,10 +56,12 @@ class Guard:
         watcher: Watcher,
         front: Channel,
         job_pid: int,
+        started_t: float,
         job_channel: Channel,
         scope: JobScope,
     ) -> None:
         self._job_pid = job_pid
+        self._started_t = started_t
         self._scope = scope
         self._job_channel = job_channel
         self._config = config = order.config
@@ -94,7 +96,7 @@ class Guard:
     def run(self) -> int:
         """Guard the job to its end and return the exit code for it."""
         self._listen_to_signals()
-        self._teller.start(*self._facts(), pid=self._job_pid, missing=self._machine.missing())
+        self._teller.start(self._started_t, *self._facts(), pid=self._job_pid, missing=self._machine.missing())
         self._open_door()
         self._job_ear = Ear(self._selector, self._job_channel, self._heed_job, time.monotonic)
         if self._output is not None:

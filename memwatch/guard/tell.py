@@ -26,12 +26,12 @@ class Teller:
         self._problem: str | None = None
         self.guard_state: events.Event = {"t": time.time(), "event": "guard", "is_on": True, "can": []}
 
-    def start(self, limits: dict[str, object], containment: dict[str, object], **more: object) -> None:
+    def start(self, t: float, limits: dict[str, object], containment: dict[str, object], **more: object) -> None:
         if self._journal is not None:
-            self._views.send(self._journal.start(limits, containment, None, **more))
+            self._views.send(self._journal.start(limits, containment, t, **more))
             self._tell_of_journal(self._journal)  # At once: a short job has no sample.
         else:
-            event = events.start_event(time.time(), "", GuardId.this(), self._command, limits, containment)
+            event = events.start_event(t, "", GuardId.this(), self._command, limits, containment)
             self._views.send(event | more)
 
     def sample(self, sample: Sample, verdict: Verdict) -> None:
@@ -90,6 +90,7 @@ class Teller:
     def exit(self, ended: Ended, code: int, by: By | None, **more: object) -> None:
         who = None if by is None else by.value
         if self._journal is not None:
+            self._journal.know_peak(ended.peak_bytes)
             self._views.send(self._journal.exit(code, ended.signal, who, None, **more))
             self._journal.close()
         else:

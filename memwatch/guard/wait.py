@@ -3,6 +3,8 @@
 import os
 from dataclasses import dataclass
 
+from memwatch.core.units import KIB
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -10,6 +12,7 @@ class Ended:
 
     code: int | None
     signal: int | None
+    peak_bytes: int = 0  # of its largest process; samples may have missed it
 
     @property
     def exit_code(self) -> int:
@@ -30,7 +33,7 @@ def reap(job_pid: int) -> News:
     gone = set()
     while True:
         try:
-            pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+            pid, status, used = os.wait4(-1, os.WNOHANG | os.WUNTRACED)
         except ChildProcessError:
             break
         if pid == 0:
@@ -42,7 +45,7 @@ def reap(job_pid: int) -> News:
         if os.WIFSTOPPED(status):
             stopped_by = os.WSTOPSIG(status)
         elif os.WIFSIGNALED(status):
-            ended = Ended(None, os.WTERMSIG(status))
+            ended = Ended(None, os.WTERMSIG(status), used.ru_maxrss * KIB)
         elif os.WIFEXITED(status):
-            ended = Ended(os.WEXITSTATUS(status), None)
+            ended = Ended(os.WEXITSTATUS(status), None, used.ru_maxrss * KIB)
     return News(ended, stopped_by, frozenset(gone))

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+from memwatch.core.units import MIB
 from memwatch.errors import MemwatchError, UsageError
 from memwatch.record.folder import SUFFIX, runs_path
+from memwatch.record.replay import parse_event
 from memwatch.record.runs import journals
 
 LAST = "last"
+HEAD_BYTES = MIB
 
 
 def journal_of(run: str) -> Path:
@@ -30,4 +33,12 @@ def journal_of(run: str) -> Path:
 def _file(path: Path) -> Path:
     if not path.is_file():
         raise MemwatchError(f"{path} is not a journal: there is no such file")
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError as error:
+        raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
+    # One that was torn may begin anyhow, and one that was just begun is empty.
+    if head and not any(parse_event(line) for line in head.splitlines()):
+        raise MemwatchError(f"{path} is not a journal of memwatch's")
     return path

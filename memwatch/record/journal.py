@@ -100,13 +100,17 @@ class Journal:
     def sample(self, sample: Sample) -> Event:
         event = events.sample_event(sample)
         if sample.job:
-            self._peak_job_bytes = max(self._peak_job_bytes or 0, sample.job_bytes)
+            self.know_peak(sample.job_bytes)
         self._samples_since += 1
         every = self._every()
         if every is not None and self._samples_since >= every:
             self._write(events.encode(event if every == 1 else event | {"every": every}))
             self._samples_since = 0
         return event
+
+    def know_peak(self, job_bytes: int) -> None:
+        """The most the job has taken, as far as anybody has seen."""
+        self._peak_job_bytes = max(self._peak_job_bytes or 0, job_bytes)
 
     def progress(self, message: Mapping[str, object], t: float | None = None) -> Event:
         """What the job says of itself; twice a second is enough, and the last word is kept for the exit."""

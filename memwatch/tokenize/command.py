@@ -9,7 +9,7 @@ import click
 
 from memwatch import job
 from memwatch.cli.invoke import invoke
-from memwatch.cli.parameters import COUNT, DOCUMENTS, SHARE, SIZE, WORKERS
+from memwatch.cli.parameters import DOCUMENTS, SHARD_TOKENS, SHARE, SIZE, WORKERS
 from memwatch.core.units import format_count, format_duration, format_size
 from memwatch.errors import ExitCode, printable
 from memwatch.tokenize.session import Result, Session
@@ -33,7 +33,7 @@ from memwatch.tokenize.signals import Signals
     "--out", type=click.Path(path_type=Path), help="Folder for the output [default: that of the first input]."
 )
 @click.option("--mode", type=click.Choice(get_args(Mode)), help="One file, shards, or all in memory until the end.")
-@click.option("--shard-tokens", type=COUNT, help="Tokens in a shard [default: 500M; 100M for llmc and npy].")
+@click.option("--shard-tokens", type=SHARD_TOKENS, help="Tokens in a shard [default: 500M; 100M for llmc and npy].")
 @click.option("--format", "kind", type=click.Choice(get_args(Format)), default="bin", show_default=True,
               help="nanoGPT's, llm.c's or build-nanogpt's files.")  # fmt: skip
 @click.option("--encoding", default="gpt2", show_default=True, help="tiktoken's name of the encoding.")

@@ -228,7 +228,7 @@ class MemwatchApp(SteadyApp[Left]):
     def action_interrupt(self) -> None:
         """Ctrl-C is for the job, as in any terminal. If it does not care, we ask."""
         if isinstance(self.screen, Dialog):
-            self.screen.dismiss("")
+            self.screen.answer("")
         elif self._source.kind != Kind.RUN:
             self.exit(Left.QUIT)
         elif self._interrupted:

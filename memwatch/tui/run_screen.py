@@ -49,6 +49,8 @@ def run_app(app: "MemwatchApp") -> "Left | None":
         left = app.run()
     finally:
         gc.enable()
+        for number in (signal.SIGTSTP, signal.SIGCONT):
+            signal.signal(number, signal.SIG_DFL)  # Textual's handlers fail without their app.
     if app.failure is not None:
         raise app.failure
     return left

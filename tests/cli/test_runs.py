@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from memwatch.cli.invoke import invoke
 from memwatch.cli.runs import runs, table
 from memwatch.record.journal import Journal
-from memwatch.record.runs import RunInfo
+from memwatch.record.runs import RunInfo, list_runs
 from tests.helpers import Finished, memwatch
 from tests.record.examples import as_nobody, sample, started
 
@@ -141,3 +141,26 @@ def test_a_folder_one_may_not_look_into_is_one_sentence(
         with as_nobody():
             assert invoke(runs, "memwatch runs", []) == 1
     assert capsys.readouterr().err == f"memwatch: cannot look into {folder}/memwatch/runs: Permission denied\n"
+
+
+def test_a_narrow_terminal_still_shows_what_was_run() -> None:
+    ended(["python", "train.py", "--epochs", "3"], 0)
+    found, _ = list_runs()
+    for width in (80, 100, 200):
+        lines = table(found, 0.0, width)
+        assert all(len(line) <= width for line in lines)
+        assert "python train.py --epochs" in lines[1]
+    assert "STARTED" in table(found, 0.0, None)[0]
+
+
+def test_the_peak_of_a_short_run_is_known() -> None:
+    taking = "held = b'x' * (150 << 20)"
+    assert memwatch("run", "--ui", "none", "--", sys.executable, "-c", taking).code == 0
+    (run,) = json.loads(memwatch("runs", "--json").out)["runs"]
+    assert run["peak_job_bytes"] > 150 << 20
+
+
+def test_a_run_begins_when_its_job_does(tmp_path: Path) -> None:
+    done = memwatch("run", "--ui", "none", "--", "date", "+%s.%N")
+    (run,) = json.loads(memwatch("runs", "--json").out)["runs"]
+    assert run["started_t"] <= float(done.out)

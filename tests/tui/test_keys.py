@@ -379,3 +379,36 @@ def test_what_comes_from_outside_cannot_write_on_the_screen() -> None:
         assert all(text.isprintable() for text in screen.said)
 
     on_screen(steps, [start, *events[1:]])
+
+
+def test_an_impatient_key_in_a_dialog_is_no_answer_to_another() -> None:
+    async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
+        await pilot.press("x")
+        dialog = screen.app.screen
+        assert isinstance(dialog, Dialog)
+        dialog.answer("stop")
+        dialog.answer("")
+        dialog.answer("stop")
+        await pilot.pause()
+        assert isinstance(screen.app.screen, Dashboard)
+
+    assert on_screen(steps).sent == ["stop"]
+
+
+@pytest.mark.parametrize(
+    ("events", "kind", "there", "not_there"),
+    [
+        pytest.param(script.brief, Kind.RUN, "p pause", "resume", id="running"),
+        pytest.param(script.paused, Kind.RUN, "p resume", "pause", id="paused"),
+        pytest.param(script.watched, Kind.WATCH, "q quit", "stop", id="no job"),
+    ],
+)
+def test_a_tiny_screen_names_keys_that_do_something(
+    events: Callable[[], list[dict[str, Any]]], kind: Kind, there: str, not_there: str
+) -> None:
+    async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
+        keys = next(row for row in reversed(screen.text("tiny").splitlines()) if row.strip())
+        assert there in keys
+        assert not_there not in keys
+
+    on_screen(steps, events(), kind, size=(50, 10))

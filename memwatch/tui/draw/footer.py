@@ -18,10 +18,15 @@ _END: list[Key] = [("?", "help", "app.help"), ("q", "quit", "app.ask_to_quit")]
 
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
-    *keys, last, before_last = (*_keys(picture), *_END)
-    end = joined([_key(key) for key in (last, before_last)])
-    shown = fitting([_key(key) for key in keys], max(width - width_of(end) - 4, 0), "  ")
+    others = keys(picture)[: -len(_END)]
+    end = joined([drawn(key) for key in _END])
+    shown = fitting([drawn(key) for key in others], max(width - width_of(end) - 4, 0), "  ")
     return [cut(line(" ", shown, "  " if shown else "", end), width)]
+
+
+def keys(picture: Picture) -> list[Key]:
+    """The most important first, and at the end those that are always there."""
+    return [*_keys(picture), *_END]
 
 
 def _keys(picture: Picture) -> list[Key]:
@@ -37,6 +42,6 @@ def _keys(picture: Picture) -> list[Key]:
     return [*acts, _VIEW[0], *_VIEW[1:4], ("d", "detach", "app.detach"), *_VIEW[4:], ("e", "export", "app.export")]
 
 
-def _key(key: Key) -> Line:
+def drawn(key: Key) -> Line:
     name, word, action = key
     return (Span(name, "key", action=action), Span(f" {word}", "dim", action=action))

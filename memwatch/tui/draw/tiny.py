@@ -1,11 +1,13 @@
 """For a terminal too small for anything else: how it is, and the last warning."""
 
 from memwatch.errors import printable
-from memwatch.tui.draw import header, progress
+from memwatch.tui.draw import footer, header, progress
 from memwatch.tui.draw.lines import Line, Span, cut, fitting, line, wrapped
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import percent, size, stopwatch
 from memwatch.tui.model.picture import Happening, Picture
+
+IMPORTANT = ("p", "x", "d", "space", "n", "q", "?")
 
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
@@ -16,8 +18,8 @@ def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
         words = f"{look.glyphs.warning} {warning.level.upper()} {printable(warning.text)}"
         rows += [line(Span(text, role)) for text in wrapped(words, width, max(height - 3, 1))]
     if height > len(rows):
-        keys = ("p", "pause"), ("x", "stop"), ("d", "detach"), ("?", "help")
-        rows.append(fitting([line(Span(key, "key"), Span(f" {word}", "dim")) for key, word in keys], width, "  "))
+        keys = [key for key in footer.keys(picture) if key[0] in IMPORTANT]
+        rows.append(fitting([footer.drawn(key) for key in keys], width, "  "))
     return [cut(row, width) for row in rows[:height]]
 
 

@@ -34,6 +34,7 @@ class Dialog(ModalScreen[str]):
         self._text = text
         self._choices = choices
         self._look = replace(look, frame=Frame.BOX)
+        self._is_answered = False
 
     def compose(self) -> ComposeResult:
         panel = Panel(Drawing(self._lines, title=lambda *_: line(Span(self._title, "title"))), "question")
@@ -50,13 +51,19 @@ class Dialog(ModalScreen[str]):
         event.stop()
         for choice in self._choices:
             if event.key == choice.key or event.character == choice.key:
-                self.dismiss(choice.value)
+                self.answer(choice.value)
                 return
         if event.key in ("escape", "q", "n", "ctrl+c") or not self._choices:
-            self.dismiss("")
+            self.answer("")
 
     def action_choose(self, value: str) -> None:
-        self.dismiss(value)
+        self.answer(value)
+
+    def answer(self, value: str) -> None:
+        """Once: an impatient key may come before the dialog is gone, and would be taken for another screen's."""
+        if not self._is_answered:
+            self._is_answered = True
+            self.dismiss(value)
 
     def _rows(self, width: int) -> list[Line]:
         """Where there is little room, words go on in the next row, and each choice has its own."""
