@@ -48,7 +48,7 @@ class Decider:
         self._move(now_s, needed, self._is_urgent(forecast, need))
         words = reason(forecast, self._policy, need)
         if needed < self._level:
-            words = lasting(self._level.name.lower(), now_s - self._needed_s[self._level], self._policy.dwell_s, words)
+            words = lasting(now_s - self._needed_s[self._level], self._policy.dwell_s, words)
         return Verdict(self._level, words, forecast.seconds_left, need.signals, need)
 
     def _move(self, now_s: float, needed: Level, urgent: bool) -> None:

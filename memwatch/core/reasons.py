@@ -14,9 +14,9 @@ def reason(forecast: Forecast, policy: Policy, need: Need) -> str:
     return "; ".join([words for words in found if words][:MOST_REASONS]) or _calm(forecast)
 
 
-def lasting(level: str, quiet_s: float, dwell_s: float, words: str) -> str:
+def lasting(quiet_s: float, dwell_s: float, words: str) -> str:
     """Why a level lasts although nothing calls for it."""
-    return f"{level} until it has been quiet for {dwell_s:.0f} s ({max(quiet_s, 0):.0f} s so far); now: {words}"
+    return f"until it has been quiet for {dwell_s:.0f} s ({max(quiet_s, 0):.0f} s so far); now: {words}"
 
 
 def _calm(forecast: Forecast) -> str:

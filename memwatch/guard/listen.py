@@ -1,6 +1,7 @@
 """Hears what views and the job say, each within its share: whoever floods the guard does not keep it from its work."""
 
 import selectors
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,17 @@ class Ear:
             self._is_listening = True
             self._selector.register(self.channel, selectors.EVENT_READ, self._hear)
         self.due_s = float("inf")
+
+    def take_the_last(self) -> None:
+        """What was said at the end, when nobody will say any more: the newest, within one share."""
+        said: deque[dict[str, Any]] = deque(maxlen=MOST_MESSAGES)
+        for _ in range(MOST_READS):
+            messages = self.channel.receive() if self.channel.is_open else []
+            if not messages:
+                break
+            said.extend(messages)
+        for message in said:
+            self._heed(message)
 
     def close(self) -> None:
         self._rest()

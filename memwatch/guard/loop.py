@@ -108,6 +108,7 @@ class Guard:
         return self._finish(self._ended)
 
     def _finish(self, ended: Ended) -> int:
+        self._job_ear.take_the_last()  # A short job has told it all while we were loading.
         if self._actor.is_paused:
             self._actor.resume()  # Somebody has killed the job's first process while all of it was paused.
         if self._output is not None:

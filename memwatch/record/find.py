@@ -15,7 +15,7 @@ HEAD_BYTES = MIB
 def journal_of(run: str) -> Path:
     """`run` is an id as `memwatch runs` shows it or the unique beginning of one, "last", or a journal's path."""
     if run.endswith(SUFFIX) or "/" in run:
-        return _file(Path(run))
+        return _file(Path(run), is_named_so=run.endswith(SUFFIX))
     found = journals(Path(runs_path()))
     if run == LAST:
         if not found:
@@ -30,7 +30,7 @@ def journal_of(run: str) -> Path:
     return (exact or matching)[0]
 
 
-def _file(path: Path) -> Path:
+def _file(path: Path, is_named_so: bool) -> Path:
     if not path.is_file():
         raise MemwatchError(f"{path} is not a journal: there is no such file")
     try:
@@ -38,7 +38,7 @@ def _file(path: Path) -> Path:
             head = file.read(HEAD_BYTES)
     except OSError as error:
         raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
-    # One that was torn may begin anyhow, and one that was just begun is empty.
-    if head and not any(parse_event(line) for line in head.splitlines()):
+    # What is named like a journal may be one that was torn, or just begun.
+    if not is_named_so and not any(parse_event(line) for line in head.splitlines()):
         raise MemwatchError(f"{path} is not a journal of memwatch's")
     return path

@@ -178,7 +178,7 @@ def test_the_watcher_continues_only_whom_it_was_told_of() -> None:
         ticks = parse_stat(Path(f"/proc/{pid}/stat").read_bytes()).start_ticks
         for told, state in ((ticks - 1, "T"), (ticks, "S")):
             assert not signal_process(pid, ticks - 1, signal.SIGKILL)
-            watcher = Watcher()
+            watcher = Watcher(not_for_it=os.open(os.devnull, os.O_RDONLY))
             watcher.will_stop([process(pid, told)])
             os.close(watcher._writer)  # As when the guard is killed.
             os.waitpid(watcher.pid, 0)
@@ -190,7 +190,7 @@ def test_the_watcher_continues_only_whom_it_was_told_of() -> None:
 
 
 def test_a_watcher_that_does_not_listen_does_not_hold_up_a_pause() -> None:
-    watcher = Watcher()
+    watcher = Watcher(not_for_it=os.open(os.devnull, os.O_RDONLY))
     send(watcher.pid, signal.SIGSTOP)
     for _ in range(100):
         watcher.will_stop(process(pid, 10**9) for pid in range(1000))

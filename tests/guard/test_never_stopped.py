@@ -137,8 +137,8 @@ def test_a_stop_is_followed_by_the_kill_also_with_the_guard_off(tmp_path: Path) 
 
 
 def test_who_waits_for_the_guard_sees_its_end_though_its_watcher_is_stopped() -> None:
-    with Watched("sleep", "0.1") as watched:
-        watched.event("start")
+    with Watched("sleep", "1000") as watched:
+        watched.pids.append(watched.event("start")["pid"])
         watcher = children(watched.guard.pid)[0]
         send(watcher, signal.SIGSTOP)
         send(watched.guard.pid, signal.SIGKILL)

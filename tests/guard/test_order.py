@@ -6,11 +6,12 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from memwatch.channel import Channel
 from memwatch.guard.config import GuardConfig
 from memwatch.guard.order import give_order, wait_for_order
-from tests.guard.processes import Guarded, children, command_of, send, wait_until
+from tests.guard.processes import Guarded, children, send, wait_until
 from tests.helpers import HANG_S
 
 
@@ -59,9 +60,10 @@ def test_a_signal_before_the_guard_is_ready_ends_the_job() -> None:
         assert front.wait(HANG_S) == 143
 
 
-def test_a_guard_that_is_killed_at_once_does_not_take_the_exit_code_with_it() -> None:
-    with Guarded("sh", "-c", "sleep 1; exit 7") as guarded:
+def test_a_guard_that_is_killed_at_once_does_not_take_the_exit_code_with_it(tmp_path: Path) -> None:
+    running = tmp_path / "running"
+    with Guarded("sh", "-c", f"touch {running}; sleep 1; exit 7") as guarded:
         guard = guarded.guard
-        wait_until(lambda: any(command_of(child)[:1] == ["sh"] for child in children(guard)), "the job runs")
+        wait_until(running.exists, "the job runs")
         send(guard, signal.SIGKILL)
         assert guarded.finish()[0] == 7
