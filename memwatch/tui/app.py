@@ -85,6 +85,7 @@ class MemwatchApp(SteadyApp[Left]):
         self.set_class(look.glyphs.is_ascii, "-ascii")
         self._drawn_s = 0.0
         self._is_draw_due = False
+        self._has_numbers = False
         self._was_grave = False
         self._interrupted = False
         self._asked: dict[str, float] = {}
@@ -122,7 +123,9 @@ class MemwatchApp(SteadyApp[Left]):
             self._hear(event)
         if not self._is_draw_due:
             self._is_draw_due = True
-            goes_on = all(event.get("event") in GOING_ON for event in events)
+            is_known = self._has_numbers
+            self._has_numbers = self._source.picture().sample is not None
+            goes_on = is_known and all(event.get("event") in GOING_ON for event in events)
             between_s = GOING_ON_BETWEEN_DRAWS_S if goes_on else LEAST_BETWEEN_DRAWS_S
             self.set_timer(max(between_s - (time.monotonic() - self._drawn_s), 0.001), self.draw)
 
