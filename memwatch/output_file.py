@@ -49,7 +49,7 @@ def _replacing(path: str) -> Iterator[TextIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)
-    except BaseException:
+    except BaseException:  # Whatever it was, also Ctrl-C: half a file is of no use to anybody.
         with suppress(OSError):
             os.unlink(unfinished)
         raise

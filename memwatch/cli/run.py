@@ -85,18 +85,14 @@ def run(
     return Front(config, command, screen=RunScreen(ScreenOptions(is_ascii, theme), config.record)).run()
 
 
-def _own_options() -> set[str]:
-    return {name for option in run.params if isinstance(option, click.Option) for name in option.opts}
-
-
 def _command(job: tuple[str, ...], is_foreign: bool) -> list[str]:
     if not job:
         raise UsageError("there is nothing to run; try: memwatch run tokenize FILE, or: memwatch run -- COMMAND")
     if is_foreign:
         return list(job)
     if job[0] == "tokenize":
-        for word in job[1:]:
-            if word.partition("=")[0] in _own_options():
-                raise UsageError(f"put {word} before tokenize: memwatch run {word} ... tokenize ...")
+        ours = {name for option in run.params if isinstance(option, click.Option) for name in option.opts}
+        if misplaced := next((word for word in job[1:] if word.partition("=")[0] in ours), None):
+            raise UsageError(f"put {misplaced} before tokenize: memwatch run {misplaced} ... tokenize ...")
         return [sys.executable, "-m", "memwatch.tokenize", *job[1:]]
     raise UsageError(f"to run a command of your own, put -- before it: memwatch run -- {' '.join(job)}")

@@ -52,16 +52,20 @@ def runs(as_json: bool) -> int:
 def table(found: list[RunInfo], now_t: float, width: int | None) -> list[str]:
     rows = [HEADS, *(_row(run, now_t) for run in found)]
     for head in DROPPED_FIRST:
-        if width is not None and sum(max(map(len, column)) + 2 for column in [*zip(*rows, strict=True)][:-1]) > (
-            width - LEAST_COMMAND
-        ):
+        if width is not None and sum(_widths(rows)) + 2 * len(_widths(rows)) > width - LEAST_COMMAND:
             rows = _without(rows, head)
-    widths = [max(map(len, column)) for column in [*zip(*rows, strict=True)][:-1]]
+    widths = _widths(rows)
     lines = []
     for row in rows:
         cells = [cell.ljust(size) for cell, size in zip(row, widths, strict=False)]
         lines.append("  ".join([*cells, row[-1]])[:width].rstrip())
     return lines
+
+
+def _widths(rows: list[tuple[str, ...]]) -> list[int]:
+    """Of all columns but the last, which is as long as it is."""
+    *columns, _ = zip(*rows, strict=True)
+    return [max(map(len, column)) for column in columns]
 
 
 def _without(rows: list[tuple[str, ...]], head: str) -> list[tuple[str, ...]]:

@@ -66,6 +66,26 @@ class Process:
     read_bytes: int | None
     written_bytes: int | None
     command: str
+    # Anonymous and shared memory that this process alone accounts for: of a page that several have mapped, its share.
+    # No page cache. None: not known yet.
+    own_bytes: int | None = None
+    major_faults: int | None = None  # since it started
+
+    @property
+    def footprint_bytes(self) -> int:
+        """What would come free if it ended, in RAM and in swap."""
+        return (self.rss_bytes if self.own_bytes is None else self.own_bytes) + self.swap_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class JobCounters:
+    """What the job itself has suffered since it started: counters of its own cgroup, or else of its processes."""
+
+    major_faults: int | None = None
+    refaults: int | None = None
+    stall_some_us: int | None = None
+    stall_full_us: int | None = None
+    oom_kills: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +116,13 @@ class Sample:
     disk_free_bytes: int | None = None
     gpus: tuple[Gpu, ...] | None = None
     others: tuple[Process, ...] | None = None  # the biggest that are not the job's; None: nobody looked this time
+    job_files_bytes: int | None = None  # tmpfs and memfd files written by the job that no process of it has mapped
+    job_counters: JobCounters | None = None
 
     @property
     def job_bytes(self) -> int:
         """What the job takes, in RAM and in swap."""
-        return sum(process.rss_bytes + process.swap_bytes for process in self.job)
+        return sum(process.footprint_bytes for process in self.job) + (self.job_files_bytes or 0)
 
     @property
     def capacity(self) -> tuple[int, str] | None:

@@ -29,24 +29,23 @@ from memwatch.guard.notify import notify
 from memwatch.guard.order import Order
 from memwatch.guard.output import JobOutput
 from memwatch.guard.scope import JobScope
-from memwatch.guard.spawn import HANDLED, IGNORED, containment
+from memwatch.guard.spawn import BY_TERMINAL, HANDLED, IGNORED, containment
 from memwatch.guard.tell import Teller
 from memwatch.guard.views import Views
 from memwatch.guard.wait import Ended, reap
 from memwatch.guard.watcher import Watcher
 from memwatch.probe.glance import glance
 from memwatch.probe.machine import Machine
-from memwatch.probe.pending import is_told_to_end
+from memwatch.probe.pending import ENDING, is_told_to_end
 from memwatch.probe.position import InputPosition
 from memwatch.record.events import Event, output_event
 from memwatch.record.journal import Journal
 
 # Signals that end or interrupt are for everyone in the job, as a terminal sends them; others for its first process.
-FOR_ALL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCONT)
+FOR_ALL = (*ENDING, signal.SIGCONT)
 # A guard that thrashes with everybody else is late, too; it takes half a second to know again what goes on.
 OVERSLEPT_S = 5.0
 KILLED = 128 + signal.SIGKILL
-BY_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 
 
 class Guard:

@@ -17,10 +17,10 @@ OOM_SCORE = 1000
 NICENESS = 5
 IO_PRIORITY = 6
 
+BY_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)  # which stop whoever gets them
 # By the guard; the job must not inherit that.
 HANDLED = (signal.SIGCHLD, signal.SIGTERM)
-IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
-_STOPPING = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, *BY_TERMINAL)
 # Python ignores these for its own sake; a program must find them as usual.
 _USUAL = (signal.SIGPIPE, signal.SIGXFSZ)
 
@@ -85,7 +85,7 @@ def _become_the_job(start: Start, parent: int, writer: int, gate: int) -> None:
         else:
             _take_own_terminal(start.output_fd)
         _take_signals(start.ignored_signals)
-        for number in _STOPPING:  # Until it runs: here nobody would continue it.
+        for number in BY_TERMINAL:  # Until it runs: here nobody would continue it.
             signal.signal(number, signal.SIG_IGN)
         if start.terminal_fd is not None:
             with suppress(OSError):

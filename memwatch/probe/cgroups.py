@@ -36,11 +36,12 @@ class Cgroup1:
 
     def limits(self) -> list[Limit]:
         limit = _limit_in(self._limit.read())
+        # Before the usage without: what a job takes between the two must not look like swap.
+        with_swap = self._with_swap_usage.number() if limit is not None else None
         usage = self._usage.number() if limit is not None else None
         if limit is None or usage is None:
             return []
         cache = _dropable(self._stat.read() or b"", b"total_")
-        with_swap = self._with_swap_usage.number()
         swap = None if with_swap is None else max(with_swap - usage, 0)
         limits = [Limit(self._path, limit, max(usage - cache, 0), swap)]
         with_swap_limit = _limit_in(self._with_swap_limit.read())

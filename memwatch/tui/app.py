@@ -123,9 +123,7 @@ class MemwatchApp(SteadyApp[Left]):
             self._hear(event)
         if not self._is_draw_due:
             self._is_draw_due = True
-            is_known = self._has_numbers
-            self._has_numbers = self._source.picture().sample is not None
-            goes_on = is_known and all(event.get("event") in GOING_ON for event in events)
+            goes_on = self._has_numbers and all(event.get("event") in GOING_ON for event in events)
             between_s = GOING_ON_BETWEEN_DRAWS_S if goes_on else LEAST_BETWEEN_DRAWS_S
             self.set_timer(max(between_s - (time.monotonic() - self._drawn_s), 0.001), self.draw)
 
@@ -145,6 +143,7 @@ class MemwatchApp(SteadyApp[Left]):
         self._is_draw_due = False
         self._drawn_s = time.monotonic()
         picture = self.picture
+        self._has_numbers = picture.sample is not None
         for screen in self.screen_stack:
             show = getattr(screen, "show", None)
             if show is not None and screen.is_mounted:

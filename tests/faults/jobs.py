@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from memwatch.core.units import KIB
+from memwatch.probe.files import number_after, read_file
 from memwatch.tokenize.rss import rss_bytes
 from tests.guard.processes import children, command_of, send, wait_until
 from tests.helpers import HANG_S
@@ -61,6 +63,11 @@ class RunningJob:
 
     def rss_bytes(self) -> int:
         return sum(rss_bytes(pid) or 0 for pid in self.job_tree())
+
+    def high_water_bytes(self) -> int:
+        """The most that each of them has had so far: a look that comes late misses nothing."""
+        statuses = [read_file(f"/proc/{pid}/status") or b"" for pid in self.job_tree()]
+        return sum(number_after(status, b"VmHWM:") or 0 for status in statuses) * KIB
 
     def finish(self) -> tuple[int, str]:
         _, err = self.process.communicate(timeout=HANG_S)

@@ -67,6 +67,5 @@ def test_it_is_acted_on_before_anything_much_is_in_swap(tmp_path: Path) -> None:
 def test_it_is_warned_about_five_seconds_before_the_first_page_goes_out(tmp_path: Path) -> None:
     """Nobody acts here, so that there is a first page."""
     events = journal_of(tmp_path / "run.jsonl", on_pressure="warn")
-    # Less than a MiB is what the hog took between two reads: swap is the difference of two counters here.
-    first_out_t = next(t for t, size in swapped_out(events) if size > MIB)
+    first_out_t = next(t for t, size in swapped_out(events) if size > 0)
     assert first_out_t - action_t(events, "warn") >= 5

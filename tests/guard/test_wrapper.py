@@ -223,13 +223,17 @@ def shell() -> Iterator[int]:
     os.waitpid(pid, 0)
 
 
-def test_ctrl_z_gives_the_terminal_back_and_fg_goes_on(shell: int) -> None:
+def _run_and_suspend(shell: int) -> None:
     # Not a shell: stopped between vfork and exec of its child it would wait for it, and could not be stopped itself.
     script = "import time; print(f'begin{1+1}', flush=True); time.sleep(1); print(f'end{1+1}')"
     os.write(shell, f'{RUN_PLAIN} -- {sys.executable} -c "{script}"\n'.encode())
     _read_until(shell, b"begin2")
     os.write(shell, b"\x1a")
     _read_until(shell, b"Stopped")
+
+
+def test_ctrl_z_gives_the_terminal_back_and_fg_goes_on(shell: int) -> None:
+    _run_and_suspend(shell)
     os.write(shell, b"echo shell$((3+4))\n")
     _read_until(shell, b"shell7")
     os.write(shell, b"fg\n")
@@ -237,11 +241,7 @@ def test_ctrl_z_gives_the_terminal_back_and_fg_goes_on(shell: int) -> None:
 
 
 def test_ctrl_z_and_bg_leave_the_terminal_to_the_shell(shell: int) -> None:
-    script = "import time; print(f'begin{1+1}', flush=True); time.sleep(1); print(f'end{1+1}')"
-    os.write(shell, f'{RUN_PLAIN} -- {sys.executable} -c "{script}"\n'.encode())
-    _read_until(shell, b"begin2")
-    os.write(shell, b"\x1a")
-    _read_until(shell, b"Stopped")
+    _run_and_suspend(shell)
     os.write(shell, b"bg\n")
     _read_until(shell, b"end2")
     os.write(shell, b"wait; echo shell$((3+4))\n")
