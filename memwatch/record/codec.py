@@ -9,9 +9,9 @@ from dataclasses import MISSING, fields
 from functools import cache
 from types import UnionType
 
-from memwatch.core.sample import Gpu, Limit, Memory, Paging, Pressure, Process, Sample
+from memwatch.core.sample import Gpu, JobCounters, Limit, Memory, Paging, Pressure, Process, Sample
 
-_PARTS: dict[str, type] = {"memory": Memory, "pressure": Pressure, "paging": Paging}
+_PARTS: dict[str, type] = {"memory": Memory, "pressure": Pressure, "paging": Paging, "job_counters": JobCounters}
 _LISTS: dict[str, type] = {"limits": Limit, "job": Process, "gpus": Gpu, "others": Process}
 
 
@@ -27,6 +27,8 @@ def sample_to_json(sample: Sample) -> dict[str, object]:
         line["job"] = [_known(process) for process in sample.job]
     if sample.disk_free_bytes is not None:
         line["disk_free_bytes"] = sample.disk_free_bytes
+    if sample.job_files_bytes is not None:
+        line["job_files_bytes"] = sample.job_files_bytes
     if sample.gpus is not None:  # () is "there is none", and None is "nobody knows".
         line["gpus"] = [_known(gpu) for gpu in sample.gpus]
     if sample.others is not None:
@@ -48,7 +50,7 @@ def sample_from_json(line: Mapping[str, object]) -> Sample:
     return sample
 
 
-def _known(part: Memory | Limit | Pressure | Paging | Process | Gpu) -> dict[str, object]:
+def _known(part: Memory | Limit | Pressure | Paging | Process | Gpu | JobCounters) -> dict[str, object]:
     return {name: value for name in part.__slots__ if (value := getattr(part, name)) is not None}
 
 

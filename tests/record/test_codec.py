@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwatch.core.sample import Gpu, Limit, Memory, Paging, Pressure, Process, Sample
+from memwatch.core.sample import Gpu, JobCounters, Limit, Memory, Paging, Pressure, Process, Sample
 from memwatch.record.codec import sample_from_json, sample_to_json
 from memwatch.record.events import encode, sample_event
 from memwatch.record.replay import parse_event
@@ -25,6 +25,7 @@ SAMPLES = st.builds(
     paging=st.none() | st.builds(Paging),
     job=st.lists(st.builds(Process), max_size=2).map(tuple),
     gpus=st.none() | st.lists(st.builds(Gpu), max_size=2).map(tuple),
+    job_counters=st.none() | st.builds(JobCounters),
     others=st.none() | st.lists(st.builds(Process), max_size=2).map(tuple),
 )
 
@@ -40,12 +41,12 @@ def test_every_field_of_a_sample_is_written() -> None:
     """A field added to Sample later must not be forgotten here."""
     full = Sample(
         1.0, 2.0, Memory(1, 2, 3, 4, 5), (Limit("/a", 1, 2, 3, 4),), Pressure(1, 2, 3, 4), Paging(1, 2, 3, 4, 5),
-        (Process(1, 2, 3, "R", 4, 5, 6.0, 7, 8, "x"),), 9, (Gpu(0, "g", 0.1, 1, 2, 3.0, 4.0, 5.0, 6, True),),
-        (Process(1, 2, 3, "R", 4, 5, 6.0, 7, 8, "x"),),
+        (Process(1, 2, 3, "R", 4, 5, 6.0, 7, 8, "x", 9, 10),), 9, (Gpu(0, "g", 0.1, 1, 2, 3.0, 4.0, 5.0, 6, True),),
+        (Process(1, 2, 3, "R", 4, 5, 6.0, 7, 8, "x", 9, 10),), 11, JobCounters(1, 2, 3, 4, 5),
     )  # fmt: skip
     written = json.loads(encode(sample_event(full)))
     assert {field.name for field in fields(Sample)} <= written.keys()
-    for name, kind in (("memory", Memory), ("pressure", Pressure), ("paging", Paging)):
+    for name, kind in (("memory", Memory), ("pressure", Pressure), ("paging", Paging), ("job_counters", JobCounters)):
         assert written[name].keys() == {field.name for field in fields(kind)}
     for name, kind in (("limits", Limit), ("job", Process), ("gpus", Gpu), ("others", Process)):
         assert written[name][0].keys() == {field.name for field in fields(kind)}
