@@ -8,9 +8,9 @@ import time
 from contextlib import suppress
 from typing import Any, TextIO
 
-from memwatch.core.actions import IN_WORDS, Step
 from memwatch.core.progress import plausible_progress
 from memwatch.core.units import format_count, format_duration, format_size
+from memwatch.decide.actions import IN_WORDS, Step
 from memwatch.errors import printable
 
 # Elsewhere than on a terminal: every second at first, so that one sees it move; then less, for the sake of log files.
@@ -91,6 +91,8 @@ def line_for(event: dict[str, Any]) -> str | None:
             return text
         case {"event": "verdict", "level": "warn" | "act" as level}:
             return f"{level.upper()}  {event.get('reason')}"
+        case {"event": "action", "brief": True}:
+            return None
         case {"event": "action", "action": str(action)} if action in IN_WORDS:
             return f"{IN_WORDS[Step(action)]}: {event.get('reason')}{_what_next(event)}"
         case {"event": "exit"}:
@@ -101,7 +103,7 @@ def line_for(event: dict[str, Any]) -> str | None:
 def _what_next(event: dict[str, Any]) -> str:
     match event:
         case {"deadline_in_s": int() | float() as seconds, "next": str(step)} if step in _NEXT:
-            return f"; if nothing changes it is told to {_NEXT[step]} in {format_duration(seconds)}"
+            return f"; it will be {_NEXT[step]} in {format_duration(seconds)}{_UNLESS.get(step, '')}"
     return ""
 
 
@@ -120,7 +122,8 @@ def _last_words(event: dict[str, Any]) -> list[str]:
     return words
 
 
-_NEXT = {"stop": "end", "kill": "end at once", "pause": "pause"}
+_NEXT = {"stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}
+_UNLESS = {"stop": " unless memory is freed"}
 
 
 def _width(stream: TextIO) -> int:

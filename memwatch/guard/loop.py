@@ -13,13 +13,14 @@ from types import FrameType
 from typing import Any
 
 from memwatch.channel import Channel
-from memwatch.core.actions import Action, By, LadderSettings, Step, Wish
-from memwatch.core.forecast import Forecast, forecast, next_interval_s
-from memwatch.core.history import History
 from memwatch.core.kernel_kills import KernelKills
-from memwatch.core.ladder import Ladder
-from memwatch.core.policy import Decider, Policy, Verdict
 from memwatch.core.sample import Sample
+from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step, after, observed
+from memwatch.decide.forecast import Forecast, next_interval_s
+from memwatch.decide.ladder import interval_s as ladder_interval_s
+from memwatch.decide.ladder import is_confirmed, next_action
+from memwatch.decide.monitor import Monitor
+from memwatch.decide.verdict import Verdict
 from memwatch.errors import ExitCode
 from memwatch.guard import system
 from memwatch.guard.act import Actor
@@ -72,19 +73,18 @@ class Guard:
         self._machine = Machine(output_folder=os.curdir)
         self._position: InputPosition | None = InputPosition()  # None: the job tells of its progress itself.
         self._spared = {watcher.pid}
-        self._history = History()
         self._kernel_kills = KernelKills()
         self._actor = Actor(self._job_now, watcher)
         self._journal = Journal.open(config.record, order.command) if config.keeps_record else None
         self._teller = Teller(self._views, self._journal, order.command)
         before = glance()
-        self._history.add(before)
         self._kernel_kills.look(before)
-        self._policy = Policy.keeping(reserve_bytes(config, before))
-        self._decider = Decider(self._policy)
-        self._wish = Wish(config.on_pressure)
-        self._ladder_settings = LadderSettings(self._wish, pause_timeout_s=config.pause_timeout_s)
-        self._ladder = Ladder(self._ladder_settings, self._policy)
+        self._reserve_bytes = reserve_bytes(config, before)
+        self._monitor = Monitor(lambda _: self._reserve_bytes)
+        self._monitor.forecast(before)
+        self._on_pressure = OnPressure(config.on_pressure)
+        self._ladder_settings = LadderSettings(self._on_pressure, pause_timeout_s=config.pause_timeout_s)
+        self._state = ActionState()
         self._due_s = time.monotonic()
         self._is_on = True
         self._notified = False
@@ -141,7 +141,7 @@ class Guard:
 
     def _facts(self) -> tuple[dict[str, object], dict[str, object]]:
         limits: dict[str, object] = {
-            "reserve_bytes": self._policy.reserve_bytes,
+            "reserve_bytes": self._reserve_bytes,
             "on_pressure": self._config.on_pressure,
             "pause_timeout_s": self._config.pause_timeout_s,
         }
@@ -150,29 +150,27 @@ class Guard:
     def _tick(self) -> None:
         self._wake()
         sample = self._sample({os.getpid()})
-        outlook = forecast(self._history, self._policy.reserve_bytes)
-        verdict = self._decider.decide(outlook)
+        outlook, verdict = self._monitor.observe(sample)
+        self._state = observed(self._state, verdict.level, outlook, self._ladder_settings)
         self._teller.sample(sample, verdict)
         self._look_at_position(sample)
-        self._scope.follow(sample, self._policy.reserve_bytes)
+        self._scope.follow(sample, self._reserve_bytes)
         if self._actor.is_paused and any(is_told_to_end(process.pid) for process in sample.job):
             self._carry_out(Action(Step.RESUME, "the job was told to end, and needs to run for that"), By.USER)
         else:
             self._climb(verdict, outlook)
-        interval_s = self._config.interval_s or next_interval_s(outlook)
+        interval_s = self._config.interval_s or ladder_interval_s(self._state, outlook, next_interval_s(outlook))
         self._due_s = time.monotonic() + interval_s
         self._wait(interval_s)
 
     def _wake(self) -> None:
         """Somebody may have stopped us (SIGSTOP), or the machine has stood still: what we know is old."""
         if time.monotonic() - self._due_s > OVERSLEPT_S:
-            self._history.forget()
-            self._ladder.overslept()
+            self._monitor.forget()
 
     def _sample(self, roots: Any) -> Sample:
         seen = self._machine.sample(time.monotonic(), time.time(), roots, self._spared)
-        sample = self._scope.seen(seen, self._policy.reserve_bytes)
-        self._history.add(sample)
+        sample = self._scope.seen(seen, self._reserve_bytes)
         self._kernel_kills.look(sample)
         return sample
 
@@ -186,19 +184,19 @@ class Guard:
         return self._machine.job(time.monotonic(), {os.getpid()}, self._spared)
 
     def _climb(self, verdict: Verdict, outlook: Forecast) -> None:
-        action = self._ladder.next(verdict, outlook)
+        action = next_action(self._state, self._ladder_settings, verdict, outlook)
         if action is None:
             return
         if action.step in (Step.STOP, Step.KILL):
             # Read again just before what cannot be undone.
-            self._sample({os.getpid()})
-            if not self._ladder.confirm(action, forecast(self._history, self._policy.reserve_bytes)):
+            fresh = self._monitor.forecast(self._sample({os.getpid()}))
+            if not is_confirmed(action, self._state, self._ladder_settings, fresh):
                 return
         self._carry_out(action, By.GUARD)
 
     def _carry_out(self, action: Action, by: By) -> None:
         pids: list[int] = []
-        if by == By.GUARD:
+        if by == By.GUARD and not action.is_brief:
             self._notify(action.reason)
         match action.step:
             case Step.SHARD:
@@ -207,7 +205,8 @@ class Guard:
             case Step.PAUSE:
                 pids = self._actor.pause()
             case Step.RESUME:
-                pids = self._actor.resume()
+                # The ladder also says when a job that was tried runs on; then nothing is left to resume.
+                pids = self._actor.resume() if self._actor.is_paused else [self._job_pid]
             case Step.STOP:
                 pids = self._actor.stop()
             case Step.KILL:
@@ -215,7 +214,7 @@ class Guard:
         if action.step in (Step.STOP, Step.KILL) and self._stopped_by is None:
             self._stopped_by = by
         now = time.monotonic()
-        self._ladder.done(action.step, now, by)
+        self._state = after(self._state, action, now, by, self._ladder_settings)
         in_s = None if action.deadline_s is None else action.deadline_s - now
         self._teller.action(action, by, pids, in_s)
         if self._output is not None and action.step != Step.WARN:
@@ -303,21 +302,16 @@ class Guard:
             self._teller.output(piece)
 
     def _can_shard(self) -> None:
-        self._climb_by(replace(self._ladder_settings, can_shard=True))
+        self._ladder_settings = replace(self._ladder_settings, can_shard=True)
         self._teller.guard(self._is_on, can_shard=True)
 
     def _switch(self, is_on: bool) -> None:
-        """Off, it only warns; but what has been begun is brought to an end: a pause, the kill after a stop."""
+        """Off, it only warns; but what has been begun is brought to an end: a pause is undone, a stop is completed."""
         self._is_on = is_on
-        self._climb_by(replace(self._ladder_settings, wish=self._wish if is_on else Wish.WARN))
+        on_pressure = self._on_pressure if is_on else OnPressure.WARN
+        self._ladder_settings = replace(self._ladder_settings, on_pressure=on_pressure)
         self._teller.guard(is_on, self._ladder_settings.can_shard)
         self._teller.note(f"the guard is {'on' if is_on else 'off'}")
-
-    def _climb_by(self, settings: LadderSettings) -> None:
-        state = self._ladder.state
-        self._ladder_settings = settings
-        self._ladder = Ladder(settings, self._policy)
-        self._ladder.state = state
 
     def _obey(self, message: dict[str, Any]) -> None:
         command = str(message.get("command"))

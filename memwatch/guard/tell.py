@@ -2,10 +2,10 @@
 
 import time
 
-from memwatch.core.actions import Action, By, Step
-from memwatch.core.assess import Level
-from memwatch.core.policy import Verdict
 from memwatch.core.sample import Sample
+from memwatch.decide.actions import Action, By, Step
+from memwatch.decide.thresholds import Level
+from memwatch.decide.verdict import Verdict
 from memwatch.guard.views import Views
 from memwatch.guard.wait import Ended
 from memwatch.record import events
@@ -54,6 +54,8 @@ class Teller:
         result = "done" if pids or action.step == Step.WARN else "nobody was there"
         next_step = None if action.next_step is None else action.next_step.value
         more = {"reason": action.reason, "deadline_in_s": deadline_in_s, "next": next_step}
+        if action.is_brief:
+            more["brief"] = True
         if self._journal is not None:
             self._views.send(self._journal.action(action.step.value, pids, by.value, result, None, **more))
         else:

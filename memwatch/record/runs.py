@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from memwatch.core.assess import LEVEL_NAMES
+from memwatch.decide.thresholds import LEVEL_NAMES
 from memwatch.record.alive import GuardId, may_be_alive
 from memwatch.record.events import Event
 from memwatch.record.folder import SUFFIX, run_id, runs_path

@@ -14,12 +14,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from memwatch.core.forecast import forecast
-from memwatch.core.history import History
-from memwatch.core.policy import Decider, Level, Policy, Verdict
 from memwatch.core.programs import program_name
 from memwatch.core.reserve import default_reserve_bytes
 from memwatch.core.sample import Process, Sample
+from memwatch.decide.monitor import Monitor
+from memwatch.decide.thresholds import Level
+from memwatch.decide.verdict import Verdict
 from memwatch.probe.biggest import ProcessSizes
 from memwatch.probe.machine import Machine
 from memwatch.record.segments import MachineLog
@@ -60,10 +60,9 @@ class Recorder:
         self._clock = clock
         self._now = now
         self._look_s = min(LOOK_S, settings.interval_s)
-        self._history = History()
+        self._monitor = Monitor(default_reserve_bytes)
         first = self._sample()
-        self._reserve_bytes = _reserve_bytes(first)
-        self._decider = Decider(Policy.keeping(self._reserve_bytes))
+        self._monitor.observe(first)
         self._level = Level.CALM
         self._unwritten: deque[Sample] = deque(maxlen=LED_UP)
         self._looked_s = first.clock_s
@@ -73,7 +72,7 @@ class Recorder:
     def look(self) -> float:
         """One look, and what follows from it; gives back how long to wait for the next."""
         sample = self._sample()
-        verdict = self._decider.decide(forecast(self._history, self._reserve_bytes))
+        _, verdict = self._monitor.observe(sample)
         is_late = sample.clock_s - self._looked_s > self._look_s + LATE_S
         if is_late or verdict.level > Level.CALM or verdict.level != self._level:
             self._write_what_led_up()
@@ -96,9 +95,7 @@ class Recorder:
         self._log.close()
 
     def _sample(self) -> Sample:
-        sample = self._machine.sample(self._clock(), self._now(), ())
-        self._history.add(sample)
-        return sample
+        return self._machine.sample(self._clock(), self._now(), ())
 
     def _write_what_led_up(self) -> None:
         for sample in self._unwritten:
@@ -132,11 +129,3 @@ class Recorder:
         if found is None or self._settings.keeps_commands:
             return found
         return tuple(replace(process, command=program_name(process.command)) for process in found)
-
-
-def _reserve_bytes(sample: Sample) -> int:
-    """Of what there is: the machine's RAM, or the limit of the container that is all we see of it."""
-    sizes = [limit.limit_bytes for limit in sample.limits]
-    if sample.memory is not None:
-        sizes.append(sample.memory.total_bytes)
-    return default_reserve_bytes(min(sizes)) if sizes else 0

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memwatch.core.actions import IN_WORDS, Step
-from memwatch.core.assess import LEVEL_NAMES
+from memwatch.decide.actions import IN_WORDS, Step
+from memwatch.decide.thresholds import LEVEL_NAMES
 
 _KINDS = frozenset({"warn", "act", "exit", "lost", "start", *IN_WORDS})
 

@@ -7,7 +7,7 @@ scaled as one likes, strokes keep their width, and all words are HTML around it.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from memwatch.core.assess import LEVEL_NAMES
+from memwatch.decide.thresholds import LEVEL_NAMES
 from memwatch.report.columns import Columns, Point
 from memwatch.report.marks import Mark
 from memwatch.report.panels import Line, Panel

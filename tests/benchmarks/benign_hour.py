@@ -18,11 +18,11 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memwatch.core.forecast import forecast, next_interval_s
-from memwatch.core.history import History
 from memwatch.core.reserve import default_reserve_bytes
 from memwatch.core.sample import Sample
 from memwatch.core.units import GIB, KIB, MIB
+from memwatch.decide.forecast import forecast, next_interval_s
+from memwatch.decide.history import History
 from memwatch.probe.machine import Machine
 from tests.browser import NAMES
 from tests.cage import NEEDS, cage, can_cage
@@ -102,7 +102,7 @@ def looks(job: "subprocess.Popen[bytes]", browser_pid: int) -> Iterator[Sample]:
         if sample.limits:  # It is in its cage by now.
             history.add(sample)
             yield sample
-        time.sleep(next_interval_s(forecast(history, RESERVE_BYTES)))
+        time.sleep(next_interval_s(forecast(history, lambda _: RESERVE_BYTES)))
 
 
 def facts_of(sample: Sample) -> dict[str, int]:

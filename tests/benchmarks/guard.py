@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from memwatch.core.assess import Policy
+from memwatch.decide.actions import LadderSettings, OnPressure
 from memwatch.probe.glance import glance
 from memwatch.tokenize.rss import rss_bytes
 from tests.benchmarks.caged import HERE, PATIENCE_S, RUN, running
@@ -136,7 +136,7 @@ def reaction_s(folder: Path) -> float:
 
 
 def time_of_crossing(made: Cage, most_bytes: int) -> float:
-    act_s = Policy.keeping(0).act_s
+    act_s = LadderSettings(OnPressure.PAUSE).ahead_s
     seen: deque[tuple[float, int]] = deque()
     deadline_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline_s:

@@ -2,8 +2,8 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from memwatch.core.assess import Policy
+
 from memwatch.core.reserve import default_reserve_bytes
 from memwatch.core.sample import Limit, Memory
 from memwatch.core.scope_limit import LEAST_BYTES, kept_bytes, memory_max_bytes, new_limit_bytes, swap_max_bytes

@@ -3,13 +3,10 @@
 import signal
 import time
 
-from memwatch.core.actions import ActionState, LadderSettings, Wish
-from memwatch.core.forecast import forecast
-from memwatch.core.history import History
-from memwatch.core.ladder import Ladder
-from memwatch.core.policy import Policy
 from memwatch.core.sample import Paging, Sample
 from memwatch.core.units import GIB, MIB
+from memwatch.decide.forecast import forecast
+from memwatch.decide.history import History
 from memwatch.guard.loop import OVERSLEPT_S
 from tests.guard.processes import Watched, send, state_of
 
@@ -37,14 +34,7 @@ def test_what_happened_while_nobody_looked_is_not_what_happens_now() -> None:
     history.add(Sample(0.0, 0.0, None, paging=Paging(0, 0, 0, 0)))
     later = Paging(60 * GIB // 4096, 60 * GIB // 4096, 10**6, 10**6)
     history.add(Sample(60.0, 60.0, None, paging=later))
-    assert (forecast(history, MIB).rates.swap_out_bytes_s or 0) > 500 * MIB
+    assert (forecast(history, lambda _: MIB).rates.swap_out_bytes_s or 0) > 500 * MIB
     history.forget()
     history.add(Sample(60.0, 60.0, None, paging=later))
-    assert forecast(history, MIB).rates.swap_out_bytes_s is None
-
-
-def test_what_was_proven_before_has_not_lasted_through_it() -> None:
-    ladder = Ladder(LadderSettings(Wish.PAUSE), Policy.keeping(GIB))
-    ladder.state = ActionState(proven_s=1.0, paused_s=1.0, deadline_s=61.0)
-    ladder.overslept()
-    assert (ladder.state.proven_s, ladder.state.deadline_s) == (None, 61.0)
+    assert forecast(history, lambda _: MIB).rates.swap_out_bytes_s is None

@@ -9,18 +9,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from memwatch.core.actions import LadderSettings, Step, Wish
-from memwatch.core.assess import Policy
-from memwatch.core.forecast import forecast
-from memwatch.core.history import History
-from memwatch.core.ladder import Ladder
-from memwatch.core.policy import Decider
 from memwatch.core.sample import Gpu, Memory, Paging, Pressure, Process, Sample
 from memwatch.core.units import GIB, MIB
+from memwatch.decide.actions import LadderSettings, OnPressure, Step
+from memwatch.decide.monitor import Monitor
 from memwatch.record.codec import sample_from_json
 from memwatch.record.events import Event, action_event, exit_event, progress_event, sample_event, verdict_event
 from memwatch.tui.model.picture import Kind, Picture
 from memwatch.tui.model.story import Story
+from tests.decide.machine import Climber
 
 START_T = 1_763_300_000.0
 TOTAL_BYTES = int(44.7 * GIB)
@@ -169,7 +166,7 @@ def warning() -> list[Event]:
 def paused() -> list[Event]:
     """By the guard, when it would be."""
     growing = [start(), *seconds(WARNED_S + 10, _grows, _stalled_s)]
-    pause = next(event for event in judged(growing, Wish.PAUSE) if event["event"] == "action")
+    pause = next(event for event in judged(growing, OnPressure.PAUSE) if event["event"] == "action")
     until = int(pause["t"] - START_T)
     still = [sample(second, _grows(until), _stalled_s(until), paused=True) for second in range(until + 1, until + 18)]
     before = [event for event in growing if event["t"] <= START_T + until]
@@ -187,24 +184,19 @@ def sharded() -> list[Event]:
     return judged(events)
 
 
-def judged(events: list[Event], wish: Wish = Wish.WARN) -> list[Event]:
+def judged(events: list[Event], on_pressure: OnPressure = OnPressure.WARN) -> list[Event]:
     """With the guard's verdict on every sample, and the first thing it would do by then to the job."""
-    policy = Policy.keeping(RESERVE_BYTES)
-    history, decider, ladder = History(), Decider(policy), Ladder(LadderSettings(wish), policy)
+    monitor, ladder = Monitor(lambda _: RESERVE_BYTES), Climber(LadderSettings(on_pressure))
     told: list[Event] = []
     has_acted = False
     for event in events:
         told.append(event)
         if event["event"] != "sample":
             continue
-        history.add(sample_from_json(event))
-        outlook = forecast(history, RESERVE_BYTES)
-        verdict = decider.decide(outlook)
+        outlook, verdict = monitor.observe(sample_from_json(event))
         told.append(verdict_event(event["t"], verdict.level.name.lower(), verdict.reason, verdict.seconds_left))
-        wanted = ladder.next(verdict, outlook)
-        if wanted is not None and wanted.step == Step.WARN:
-            ladder.done(Step.WARN, outlook.clock_s)
-        elif wanted is not None and not has_acted:
+        wanted = ladder.step(verdict, outlook)
+        if wanted is not None and wanted.step != Step.WARN and not wanted.is_brief and not has_acted:
             has_acted = True
             more = {"deadline_in_s": 60.0, "next": wanted.next_step}
             told.append(action(event["t"] - START_T, wanted.step, "guard", wanted.reason, **more))

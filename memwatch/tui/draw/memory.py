@@ -1,6 +1,7 @@
 """The machine's memory and the job's part in it, against a scale that does not move, with what is to come."""
 
 from memwatch.core.units import GIB, MIB
+from memwatch.decide.thresholds import USUAL
 from memwatch.tui.draw.bars import stacked
 from memwatch.tui.draw.chart import Chart, Level, chart_lines, split_width
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line, width_of
@@ -63,11 +64,11 @@ def _machine(picture: Picture) -> list[Line]:
 
 def _headroom(picture: Picture) -> list[Line]:
     headroom = None if picture.forecast is None else picture.forecast.headroom_bytes
-    if headroom is None or picture.policy is None:
+    if headroom is None or picture.reserve_bytes is None:
         return []
     return [
         label("headroom", size(max(headroom, 0)), "act" if headroom <= 0 else ""),
-        label("reserve", size(picture.policy.reserve_bytes)),
+        label("reserve", size(picture.reserve_bytes)),
     ]
 
 
@@ -116,8 +117,8 @@ def _coming(picture: Picture, room: Room, column_s: float, count: int) -> list[f
 
 
 def _levels(picture: Picture, room: Room) -> list[Level]:
-    if picture.policy is None:
+    if picture.reserve_bytes is None:
         return []
-    warn = room.capacity_bytes - picture.policy.reserve_bytes - picture.policy.warn_bytes
-    act = room.capacity_bytes - picture.policy.reserve_bytes - picture.policy.act_bytes
+    warn = room.capacity_bytes - picture.reserve_bytes
+    act = warn + int(picture.reserve_bytes * USUAL.lost_share)
     return [Level(warn, "warn", "warn"), Level(act, "act", "act")]

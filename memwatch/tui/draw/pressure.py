@@ -1,5 +1,6 @@
 """How long programs wait for memory and for disks (PSI), with the levels the guard goes by."""
 
+from memwatch.decide.thresholds import USUAL
 from memwatch.tui.draw.chart import Chart, Level, chart_lines, split_width
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line
 from memwatch.tui.draw.look import Look
@@ -47,11 +48,11 @@ def io_line(picture: Picture, width: int) -> Line:
 
 
 def _role(picture: Picture, some: float | None) -> str:
-    if some is None or picture.policy is None:
+    if some is None or picture.reserve_bytes is None:
         return ""
-    if some >= picture.policy.act_stall_fraction:
+    if some >= USUAL.act_stall_fraction:
         return "act"
-    return "warn" if some >= picture.policy.warn_stall_fraction else ""
+    return "warn" if some >= USUAL.warn_stall_fraction else ""
 
 
 def _chart(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
@@ -60,10 +61,10 @@ def _chart(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     column_s = look.chart_span_s(picture.elapsed_s) / past
     (some,) = columns(picture.points, picture.now_t, column_s, past, lambda point: point.stall_some_fraction)
     levels = []
-    if picture.policy is not None:
+    if picture.reserve_bytes is not None:
         levels = [
-            Level(picture.policy.warn_stall_fraction, "warn", "warn"),
-            Level(picture.policy.act_stall_fraction, "act", "act"),
+            Level(USUAL.warn_stall_fraction, "warn", "warn"),
+            Level(USUAL.act_stall_fraction, "act", "act"),
         ]
     drawn = Chart(TOP_FRACTION, *labels, column_s, some, [None] * past, [None] * future, levels, role="job")
     return chart_lines(drawn, height, width, look.glyphs)

@@ -1,5 +1,6 @@
 """Swap: how much is used, and how fast pages go in and out. Both at once is thrashing."""
 
+from memwatch.decide.thresholds import USUAL
 from memwatch.tui.draw.bars import spark
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line
 from memwatch.tui.draw.look import Look
@@ -41,7 +42,7 @@ def numbers(picture: Picture, look: Look, width: int) -> Line:
     rates = None if picture.forecast is None else picture.forecast.rates
     coming = None if rates is None else rates.swap_in_bytes_s
     going = None if rates is None else rates.swap_out_bytes_s
-    enough = float("inf") if picture.policy is None else picture.policy.swap_bytes_s
+    enough = float("inf") if picture.reserve_bytes is None else USUAL.swap_bytes_s
     role = "warn" if min(coming or 0, going or 0) >= enough else ""
     parts = [
         line(Span(size(used)), Span(f" {percent(used / memory.swap_total_bytes)}", "dim")),

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from memwatch.core.actions import IN_WORDS
 from memwatch.core.units import format_duration
+from memwatch.decide.actions import IN_WORDS
 from memwatch.tui.model.picture import Happening
 
-_NEXT = {"stop": "told to end", "kill": "killed", "pause": "paused"}
+_NEXT = {"stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}
 
 
 def happening(event: dict[str, Any], level_before: str) -> Happening | None:
@@ -55,5 +55,5 @@ def _done(t: float, event: dict[str, Any]) -> Happening:
         return Happening(t, "info", f"you {IN_WORDS[step]}")
     words = f"{IN_WORDS[step]}: {event.get('reason', '')}"
     if event.get("deadline_in_s") is not None and event.get("next") in _NEXT:
-        words += f"; {_NEXT[event['next']]} in {format_duration(event['deadline_in_s'])} if nothing changes"
+        words += f"; {_NEXT[event['next']]} in {format_duration(event['deadline_in_s'])} unless memory is freed"
     return Happening(t, "info" if step == "resume" else "act", words)

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memwatch.core.assess import Policy
-from memwatch.core.forecast import Forecast
 from memwatch.core.sample import Process, Sample
+from memwatch.decide.forecast import Forecast
 from memwatch.tui.model.eta import Eta
 from memwatch.tui.model.series import Point
 from memwatch.tui.model.terminal_text import TextLine
@@ -131,7 +130,7 @@ class Picture:
     now_t: float = 0.0
     started_t: float | None = None
     judged: Judged | None = None
-    policy: Policy | None = None
+    reserve_bytes: int | None = None
     sample: Sample | None = None
     room: Room | None = None
     forecast: Forecast | None = None

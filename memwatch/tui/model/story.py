@@ -5,12 +5,11 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any
 
-from memwatch.core.assess import Policy
-from memwatch.core.forecast import RATES_S, Forecast, forecast
-from memwatch.core.history import History
 from memwatch.core.programs import as_given, is_tokenizer
 from memwatch.core.reserve import default_reserve_bytes
 from memwatch.core.sample import Process, Sample
+from memwatch.decide.forecast import RATES_S, Forecast, forecast
+from memwatch.decide.history import History
 from memwatch.record.codec import sample_from_json
 from memwatch.tui.model.eta import Pace
 from memwatch.tui.model.happenings import ended, happening
@@ -55,6 +54,8 @@ class Story:
                 self._take(event, event["t"])
 
     def _take(self, event: Event, t: float) -> None:
+        if event.get("brief"):
+            return  # Over before anybody could read it.
         told = happening(event, "calm" if self._now.judged is None else self._now.judged.level)
         if told is not None and self._has_job:
             self._happenings.append(told)
@@ -92,7 +93,7 @@ class Story:
             can_shard=is_tokenizer,
             is_recorded=bool(event.get("run")),
             started_t=float(event["t"]),
-            policy=Policy.keeping(reserve) if isinstance(reserve, int) else None,
+            reserve_bytes=reserve if isinstance(reserve, int) else None,
         )
 
     def _sample(self, event: Event) -> None:
@@ -105,14 +106,14 @@ class Story:
         self._history.add(sample)
         self._recent.append(sample)
         earlier = self._earlier(sample)
-        policy = self._now.policy or _usual_policy(sample)
-        outlook = forecast(self._history, 0 if policy is None else policy.reserve_bytes)
+        reserve = self._now.reserve_bytes
+        outlook = forecast(self._history, default_reserve_bytes if reserve is None else lambda _: reserve)
         room = room_of(sample)
         io_some, io_full = _io_stalls(sample, earlier)
         self._now = replace(
             self._now,
             started_t=sample.t if self._now.started_t is None else self._now.started_t,
-            policy=policy,
+            reserve_bytes=outlook.reserve_bytes if reserve is None else reserve,
             sample=sample if sample.gpus is not None else replace(sample, gpus=self._known_gpus()),
             room=room,
             forecast=outlook,
@@ -211,11 +212,6 @@ def room_of(sample: Sample) -> Room | None:
         memory = sample.memory
         rooms.append(Room(memory.total_bytes, memory.total_bytes - memory.available_bytes))
     return min(rooms, key=lambda room: room.capacity_bytes, default=None)
-
-
-def _usual_policy(sample: Sample) -> Policy | None:
-    room = room_of(sample)
-    return None if room is None else Policy.keeping(default_reserve_bytes(room.capacity_bytes))
 
 
 def _io_stalls(latest: Sample, earlier: Sample | None) -> tuple[float | None, float | None]:

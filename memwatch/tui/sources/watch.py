@@ -4,15 +4,13 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from memwatch.core.forecast import forecast, next_interval_s
-from memwatch.core.history import History
-from memwatch.core.policy import Decider, Policy
 from memwatch.core.reserve import default_reserve_bytes
-from memwatch.core.sample import Sample
+from memwatch.decide.forecast import next_interval_s
+from memwatch.decide.monitor import Monitor
 from memwatch.probe.machine import Machine
 from memwatch.record.events import sample_event, verdict_event
 from memwatch.tui.model.picture import Kind, Picture
-from memwatch.tui.model.story import Story, room_of
+from memwatch.tui.model.story import Story
 from memwatch.tui.sources import Event
 
 
@@ -23,9 +21,7 @@ class WatchSource:
         self._machine = machine
         self._interval_s = interval_s
         self._story = Story(Kind.WATCH, has_job=False)
-        self._history = History()
-        self._decider: Decider | None = None
-        self._reserve_bytes = 0
+        self._monitor = Monitor(default_reserve_bytes)
 
     def start(self, changed: Callable[[list[Event]], None], ended: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -43,23 +39,11 @@ class WatchSource:
 
     def _look(self) -> None:
         sample = self._machine.sample(time.monotonic(), time.time(), ())
-        self._history.add(sample)
-        outlook = forecast(self._history, self._reserve_bytes)
-        events = [sample_event(sample)]
-        if (decider := self._decider or self._first_decider(sample)) is not None:
-            verdict = decider.decide(outlook)
-            level = verdict.level.name.lower()
-            events.append(verdict_event(sample.t, level, verdict.reason, verdict.seconds_left))
+        outlook, verdict = self._monitor.observe(sample)
+        level = verdict.level.name.lower()
+        events = [sample_event(sample), verdict_event(sample.t, level, verdict.reason, verdict.seconds_left)]
         for event in events:
             self._story.take(event)
         self._changed(events)
         # A view need not be as quick as a guard that has to act.
         self._next = self._loop.call_later(self._interval_s or max(next_interval_s(outlook), 0.5), self._look)
-
-    def _first_decider(self, sample: Sample) -> Decider | None:
-        room = room_of(sample)
-        if room is None:
-            return None
-        self._reserve_bytes = default_reserve_bytes(room.capacity_bytes)
-        self._decider = Decider(Policy.keeping(self._reserve_bytes))
-        return self._decider

@@ -1,4 +1,4 @@
-"""Policy: from forecasts to a level that people can rely on, with a reason in their words.
+"""Verdict: from forecasts to a level that people can rely on, with a reason in words.
 
 Escalation is immediate. A level is left only after nothing has called for it for `dwell_s`, by thresholds that are
 harder to leave than to reach; so a signal that swings simply keeps the level up. One case is left: a level that was
@@ -9,11 +9,9 @@ need is to act, or headroom is gone or ends within `urgent_s`. So a swinging sig
 
 from dataclasses import dataclass
 
-from memwatch.core.assess import Level, Need, Policy, Signal, assess
-from memwatch.core.forecast import Forecast
-from memwatch.core.reasons import lasting, reason
-
-__all__ = ["Decider", "Level", "Policy", "Signal", "Verdict"]
+from memwatch.decide.forecast import Forecast
+from memwatch.decide.reasons import reason, subsiding
+from memwatch.decide.thresholds import USUAL, Level, Need, Signal, Thresholds, assess
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +26,9 @@ class Verdict:
 
 
 class Decider:
-    def __init__(self, policy: Policy) -> None:
-        self._policy = policy
-        self._to_stay = policy.to_stay()
+    def __init__(self, thresholds: Thresholds = USUAL) -> None:
+        self._thresholds = thresholds
+        self._to_stay = thresholds.to_stay()
         self._level = Level.CALM
         self._changed_s = float("-inf")
         self._fell = False
@@ -38,23 +36,24 @@ class Decider:
 
     def decide(self, forecast: Forecast) -> Verdict:
         now_s = forecast.clock_s
-        need = assess(forecast, self._policy)
-        # To stay is easier than to come: the second look counts up to the level we are at.
+        need = assess(forecast, self._thresholds)
+        # To stay is easier than to come: the second assessment counts up to the current level.
         staying = min(assess(forecast, self._to_stay).level, self._level)
         needed = max(need.level, staying)
         for level in Level:
             if level <= needed:
                 self._needed_s[level] = now_s
         self._move(now_s, needed, self._is_urgent(forecast, need))
-        words = reason(forecast, self._policy, need)
+        words = reason(forecast, self._thresholds, need)
         if needed < self._level:
-            words = lasting(now_s - self._needed_s[self._level], self._policy.dwell_s, words)
+            words = subsiding(words)
         return Verdict(self._level, words, forecast.seconds_left, need.signals, need)
 
     def _move(self, now_s: float, needed: Level, urgent: bool) -> None:
-        if now_s - self._changed_s >= self._policy.dwell_s:
+        dwell_s = self._thresholds.dwell_s
+        if now_s - self._changed_s >= dwell_s:
             # Also up: what was held back is shown late rather than never.
-            self._change(now_s, max(level for level in Level if now_s - self._needed_s[level] < self._policy.dwell_s))
+            self._change(now_s, max(level for level in Level if now_s - self._needed_s[level] < dwell_s))
         elif needed > self._level and (urgent or not self._fell):
             self._change(now_s, needed)
 
@@ -67,4 +66,4 @@ class Decider:
     def _is_urgent(self, forecast: Forecast, need: Need) -> bool:
         if need.level == Level.ACT or (forecast.headroom_bytes is not None and forecast.headroom_bytes <= 0):
             return True
-        return forecast.is_credible and (forecast.seconds_left or 0) <= self._policy.urgent_s
+        return forecast.is_within(self._thresholds.urgent_s)

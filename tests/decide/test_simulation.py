@@ -4,29 +4,34 @@ import math
 
 import pytest
 
-from memwatch.core.actions import Step, Wish
-from memwatch.core.assess import Level
 from memwatch.core.units import GIB, MIB
-from tests.core.machine import Machine, Run
+from memwatch.decide.actions import OnPressure, Step
+from memwatch.decide.thresholds import Level
+from tests.decide.machine import Machine, Run
 
 HOUR_S = 3600.0
 
 
-def hog(rate: float, desktop_bytes: float = 4 * GIB, wish: Wish = Wish.PAUSE, **kwargs: float) -> Run:
+def hog(
+    rate: float, desktop_bytes: float = 4 * GIB, on_pressure: OnPressure = OnPressure.PAUSE, **kwargs: float
+) -> Run:
     """A job that grows without end."""
-    return Run(Machine(job_rate=rate, desktop=lambda t: desktop_bytes, **kwargs), wish=wish)
+    return Run(Machine(job_rate=rate, desktop=lambda t: desktop_bytes, **kwargs), on_pressure=on_pressure)
 
 
 @pytest.mark.parametrize("desktop_gib", [4, 8, 13.4], ids=["ten-gib-free", "six-gib-free", "one-gib-free"])
 @pytest.mark.parametrize("swap_gib", [0, 64])
-def test_a_hog_of_100_mib_a_second_is_warned_about_5_s_before_headroom_is_gone(
+def test_a_hog_of_100_mib_a_second_is_warned_about_5_s_before_the_first_page_goes_out(
     desktop_gib: float, swap_gib: int
 ) -> None:
-    run = hog(100 * MIB, desktop_gib * GIB, Wish.WARN, swap_total_bytes=swap_gib * GIB).until(115)
+    """And before headroom is gone; not earlier than needed, because many programs stop growing on the way."""
+    run = hog(100 * MIB, desktop_gib * GIB, OnPressure.WARN, swap_total_bytes=swap_gib * GIB).until(140)
     warned_s = run.first(Step.WARN)
     assert warned_s is not None
     assert run.gone_s is not None
-    assert run.gone_s - warned_s >= 5
+    assert run.gone_s - warned_s >= 2
+    assert run.short_s is not None
+    assert run.short_s - warned_s >= 5
 
 
 @pytest.mark.parametrize("desktop_gib", [4, 8, 13.4], ids=["ten-gib-free", "six-gib-free", "one-gib-free"])
@@ -34,30 +39,33 @@ def test_a_hog_of_100_mib_a_second_is_paused_before_anything_is_swapped_out(desk
     run = hog(100 * MIB, desktop_gib * GIB).until(120)
     assert run.first(Step.PAUSE) is not None
     assert run.swapped_s is None
-    assert run.gone_s is None
+    assert run.least_bytes >= run.reserve * 0.9
 
 
 @pytest.mark.parametrize("phase_s", [1.0, 1.31, 1.57, 1.83])
 @pytest.mark.parametrize("desktop_gib", [4, 8, 12], ids=["ten-gib-free", "six-gib-free", "two-gib-free"])
 @pytest.mark.parametrize("rate_gib", [1, 2, 3, 4])
 def test_a_fast_hog_is_held_before_headroom_is_gone(rate_gib: int, desktop_gib: float, phase_s: float) -> None:
-    wish = Wish.STOP if phase_s > 1.5 else Wish.PAUSE
-    run = hog(rate_gib * GIB, desktop_gib * GIB, wish, starts_s=phase_s).until(phase_s + 10.5 / rate_gib)
-    assert run.first(Step.PAUSE) is not None
-    assert run.gone_s is None
+    on_pressure = OnPressure.STOP if phase_s > 1.5 else OnPressure.PAUSE
+    run = hog(rate_gib * GIB, desktop_gib * GIB, on_pressure, starts_s=phase_s).until(phase_s + 80)
+    assert run.first_held_s is not None
+    assert run.gone_s is None or run.first_held_s < run.gone_s
+    # In the tries of a minute it may take a quarter of the reserve, and what it takes until it is held once more.
+    assert run.least_bytes >= run.reserve * 0.65
+    assert run.steps[-1] == Step.STOP
 
 
 @pytest.mark.parametrize("phase_s", [1.0, 1.02, 1.05, 1.08])
 def test_one_gib_of_headroom_is_enough_to_hold_a_hog_of_2_gib_a_second(phase_s: float) -> None:
     run = hog(2 * GIB, 13.4 * GIB, starts_s=phase_s).until(2)
-    held_s = run.first(Step.PAUSE)
+    held_s = run.first_held_s
     assert held_s is not None
     assert phase_s + 0.5 - held_s >= 0.2, "0.15 s is what a busy machine may take to carry it out"
 
 
 @pytest.mark.parametrize("rate_mib", [10, 30, 100, 300, 1024, 2048, 4096])
 def test_the_wish_to_warn_never_acts(rate_mib: int) -> None:
-    run = hog(rate_mib * MIB, 12 * GIB, Wish.WARN).until(300)
+    run = hog(rate_mib * MIB, 12 * GIB, OnPressure.WARN).until(300)
     assert set(run.steps) == {Step.WARN}
     assert run.levels[-1][1] == Level.ACT
 
@@ -91,24 +99,24 @@ def test_a_paused_hog_is_stopped_at_its_deadline_and_not_resumed_into_the_same_d
 def test_a_paused_hog_is_resumed_when_others_make_room() -> None:
     machine = Machine(job_rate=100 * MIB, desktop=lambda t: 12 * GIB if t < 40 else 4 * GIB)
     run = Run(machine).until(70)
-    assert run.steps == [Step.WARN, Step.PAUSE, Step.RESUME]
-    assert 50 <= (run.first(Step.RESUME) or 0) <= 52, "ten seconds after the danger was gone"
+    assert run.steps[:3] == [Step.WARN, Step.PAUSE, Step.RESUME]
+    assert 40 <= (run.first(Step.RESUME) or 0) <= 41, "at once, whatever its pace was"
 
 
 def test_a_wished_stop_holds_the_hog_first_and_ends_it_soon() -> None:
-    run = hog(2 * GIB, wish=Wish.STOP).until(30)
+    run = hog(2 * GIB, on_pressure=OnPressure.STOP).until(30)
     assert run.steps[-2:] == [Step.PAUSE, Step.STOP]
     assert (run.first(Step.STOP) or 0) - (run.first(Step.PAUSE) or 0) <= 3.5
 
 
 def test_a_job_that_ignores_term_and_grows_on_is_killed_within_seconds() -> None:
-    run = Run(Machine(job_rate=GIB), wish=Wish.STOP, ears=False).until(60)
+    run = Run(Machine(job_rate=GIB), on_pressure=OnPressure.STOP, obeys_sigterm=False).until(60)
     assert run.steps[-2:] == [Step.STOP, Step.KILL]
     assert 1.5 <= (run.first(Step.KILL) or 0) - (run.first(Step.STOP) or 0) <= 3
 
 
 def test_a_job_that_can_shard_is_asked_before_it_is_paused() -> None:
-    run = Run(Machine(job_rate=200 * MIB), wish=Wish.SHARD, can_shard=True).until(60)
+    run = Run(Machine(job_rate=200 * MIB), on_pressure=OnPressure.SHARD, can_shard=True).until(60)
     assert run.steps == [Step.WARN, Step.SHARD, Step.PAUSE]
 
 

@@ -4,8 +4,10 @@ The fill rate is read from several windows, 0.2 s to 26 s long: the short ones s
 ones a slow leak. Each window is cut into three pieces and its rate is the median of theirs, so one jump (a program that
 takes 2 GiB once) leaves it at zero. A window is believed as far ahead as it looks back, and its confidence says so:
 
-    certain  room shrinks in every piece and in the last second, and headroom ends within less than half its length
-    high     the same, within little more than its length
+    certain  room shrinks in every piece and in the last second, and headroom ends within less than half its length,
+             which is at least CERTAIN_SPAN_S
+    high     the same, within little more than its length, which is at least SURE_SPAN_S: many programs take gigabytes
+             within a few seconds and then no more
     medium   the same, within twice its length
     low      anything else that shrinks: farther ahead, or in bursts
 
@@ -14,20 +16,22 @@ The room that ends first counts, be it the host or a limit; page cache never doe
 excludes it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
 
-from memwatch.core.history import HOST, History, Point
 from memwatch.core.units import GIB, MIB
+from memwatch.decide.history import HOST, History, Point
 
 # Seconds and pieces. Each half as long again as the one before, from three samples at 10 Hz to what History keeps; and
 # before them one of two pieces, for 1 GiB that a hog of 2 GiB/s takes in half a second.
 WINDOWS = ((0.2, 2), *((0.3 * 1.5**i, 3) for i in range(12)))
 NOW_S = 1.0  # growth that stopped a second ago has stopped, unless it is too slow to tell
 LOOK_AHEAD = 2.0  # times a window's length; at 3, 2 GiB taken once at 4 GiB/s of 8 GiB was called a hog
-SURE_AHEAD = 1.2  # at 1, the last GiB is not seen to end 5 s ahead at 100 MiB/s; at 1.5, see Policy.warn_s
+SURE_AHEAD = 1.2  # at 1, the last GiB is not seen to end 5 s ahead at 100 MiB/s
+SURE_SPAN_S = 4.5
+CERTAIN_SPAN_S = 15.0  # on a busy virtual machine a single allocation of 2 GiB takes 12 s
 CERTAIN_AHEAD = 0.4  # at 0.55, a compile that grew for 23 s was called a hog 12 s ahead
 # A piece that shrinks at less than a third of the median is a pause in the growth.
 STEADY_SHARE = 1 / 3
@@ -37,7 +41,8 @@ NOISE_SHARE = 1 / 64
 RATES_S = 2.0  # over which swap, stalls and faults are counted: PSI moves in steps of some 100 ms
 SHORTEST_RATES_S = 0.5
 
-FASTEST_INTERVAL_S = 0.1
+FASTEST_INTERVAL_S = 0.05
+CAUTIOUS_INTERVAL_S = 0.1  # while nothing is known to grow
 SLOWEST_INTERVAL_S = 1.0
 UNKNOWN_INTERVAL_S = 0.5
 STRESSED_INTERVAL_S = 0.25
@@ -46,6 +51,9 @@ STRESSED_INTERVAL_S = 0.25
 FASTEST_FILL_BYTES_S = 4 * GIB
 SAMPLES_ON_THE_WAY = 5
 SAMPLES_PER_FORECAST = 8
+
+
+ReserveOf = Callable[[int], int]  # from the capacity of a room to what must stay free in it
 
 
 class Confidence(IntEnum):
@@ -70,14 +78,16 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Unknown is None. `capacity_bytes` is of the tightest room; `limit_path` names the room that ends first, if it
-    is a limit and not the host itself. `sure_seconds_left` is what windows with high confidence say, and
-    `certain_seconds_left` those that are certain."""
+    """Unknown is None. `capacity_bytes` and `reserve_bytes` are of the tightest room; `limit_path` names the room that
+    ends first, if it is a limit and not the host itself. `sure_seconds_left` is what windows with high confidence say,
+    and `certain_seconds_left` those that are certain. `job_rates` is what the job itself suffers."""
 
     clock_s: float
     headroom_bytes: int | None = None
     capacity_bytes: int | None = None
+    reserve_bytes: int = 0
     limit_path: str | None = None
+    limit_bytes: int | None = None  # of the room that `limit_path` names
     fill_bytes_s: float | None = None
     job_fill_bytes_s: float | None = None
     seconds_left: float | None = None
@@ -86,6 +96,7 @@ class Forecast:
     confidence: Confidence = Confidence.LOW
     job_bytes: int | None = None
     rates: Rates = Rates()
+    job_rates: Rates = Rates()
 
     @property
     def is_credible(self) -> bool:
@@ -95,6 +106,10 @@ class Forecast:
     def job_explains(self) -> bool:
         """Is the job what fills memory?"""
         return self.job_fill_bytes_s is not None and self.job_fill_bytes_s >= (self.fill_bytes_s or 0) / 2 > 0
+
+    def is_within(self, seconds: float) -> bool:
+        """Does headroom end so soon, as far as can be believed?"""
+        return self.is_credible and self.seconds_left is not None and self.seconds_left <= seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,22 +124,25 @@ class _Fill:
     room: str
 
 
-def forecast(history: History, reserve_bytes: int) -> Forecast:
+def forecast(history: History, reserve_of: ReserveOf) -> Forecast:
     latest = history.latest
     if latest is None:
         return Forecast(clock_s=0.0)
-    rates = _rates(history, latest)
+    rates, job_rates = _rates(history, latest)
     if not latest.rooms:
-        return Forecast(latest.clock_s, job_bytes=latest.job_bytes, rates=rates)
-    tightest = min(latest.rooms, key=lambda name: latest.rooms[name].available_bytes)
-    fills = list(_fills(history, latest, reserve_bytes))
+        return Forecast(latest.clock_s, job_bytes=latest.job_bytes, rates=rates, job_rates=job_rates)
+    reserves = {name: reserve_of(room.capacity_bytes) for name, room in latest.rooms.items()}
+    tightest = min(reserves, key=lambda name: latest.rooms[name].available_bytes - reserves[name])
+    fills = list(_fills(history, latest, reserves))
     fill = _nearest(fills)
     ends_first = tightest if fill is None else fill.room
     return Forecast(
         latest.clock_s,
-        headroom_bytes=latest.rooms[tightest].available_bytes - reserve_bytes,
+        headroom_bytes=latest.rooms[tightest].available_bytes - reserves[tightest],
         capacity_bytes=latest.rooms[tightest].capacity_bytes,
+        reserve_bytes=reserves[tightest],
         limit_path=None if ends_first == HOST else ends_first,
+        limit_bytes=None if ends_first == HOST else latest.rooms[ends_first].capacity_bytes,
         fill_bytes_s=0.0 if fill is None else fill.rate_bytes_s,
         job_fill_bytes_s=_job_fill(history, latest, fill),
         seconds_left=None if fill is None else fill.seconds_left,
@@ -133,6 +151,7 @@ def forecast(history: History, reserve_bytes: int) -> Forecast:
         confidence=Confidence.LOW if fill is None else fill.confidence,
         job_bytes=latest.job_bytes,
         rates=rates,
+        job_rates=job_rates,
     )
 
 
@@ -143,14 +162,16 @@ def next_interval_s(forecast: Forecast) -> float:
         interval_s = UNKNOWN_INTERVAL_S
     else:
         interval_s = min(interval_s, forecast.headroom_bytes / FASTEST_FILL_BYTES_S / SAMPLES_ON_THE_WAY)
+    fastest_s = CAUTIOUS_INTERVAL_S
     if forecast.seconds_left is not None:
         interval_s = min(interval_s, forecast.seconds_left / SAMPLES_PER_FORECAST)
+        fastest_s = FASTEST_INTERVAL_S if forecast.is_credible else fastest_s
     if (forecast.rates.stall_some_fraction or 0) >= 0.05 or (forecast.rates.swap_out_bytes_s or 0) >= MIB:
         interval_s = min(interval_s, STRESSED_INTERVAL_S)
-    return max(interval_s, FASTEST_INTERVAL_S)
+    return max(interval_s, fastest_s)
 
 
-def _fills(history: History, latest: Point, reserve_bytes: int) -> Iterator[_Fill]:
+def _fills(history: History, latest: Point, reserves: dict[str, int]) -> Iterator[_Fill]:
     """What every window says of every room that shrinks."""
     for window_s, pieces in WINDOWS:
         piece_s = window_s / pieces * 0.9  # a timer that fires a little early must not cost a sample
@@ -161,7 +182,7 @@ def _fills(history: History, latest: Point, reserve_bytes: int) -> Iterator[_Fil
         shrinking = [name for name in latest.rooms if _has_shrunk(history[start], latest, name)]
         cuts = _cuts(history, piece_s, pieces) if shrinking else []
         for name in shrinking if cuts else []:
-            fill = _fill(history, cuts, piece_s, name, reserve_bytes)
+            fill = _fill(history, cuts, piece_s, name, reserves[name])
             if fill is not None:
                 yield fill
 
@@ -227,9 +248,10 @@ def _goes_on(history: History, name: str, rate: float, piece_s: float) -> bool:
 def _confidence(steady: bool, left_s: float, span_s: float) -> Confidence:
     if not steady or left_s > LOOK_AHEAD * span_s:
         return Confidence.LOW
-    if left_s > SURE_AHEAD * span_s:
+    if left_s > SURE_AHEAD * span_s or span_s < SURE_SPAN_S:
         return Confidence.MEDIUM
-    return Confidence.HIGH if left_s > CERTAIN_AHEAD * span_s else Confidence.CERTAIN
+    is_certain = left_s <= CERTAIN_AHEAD * span_s and span_s >= CERTAIN_SPAN_S
+    return Confidence.CERTAIN if is_certain else Confidence.HIGH
 
 
 def _rate(history: History, name: str, start: int, end: int) -> float | None:
@@ -247,10 +269,11 @@ def _job_fill(history: History, latest: Point, fill: _Fill | None) -> float | No
     return (latest.job_bytes - earlier.job_bytes) / (latest.clock_s - earlier.clock_s)
 
 
-def _rates(history: History, latest: Point) -> Rates:
+def _rates(history: History, latest: Point) -> tuple[Rates, Rates]:
+    """Of the whole machine, and of the job alone."""
     earlier = history.before(RATES_S, SHORTEST_RATES_S)
     if earlier is None:
-        return Rates()
+        return Rates(), Rates()
     span_s = latest.clock_s - earlier.clock_s
 
     def per_second(later_count: int | None, earlier_count: int | None) -> float | None:
@@ -258,14 +281,24 @@ def _rates(history: History, latest: Point) -> Rates:
             return None
         return max(later_count - earlier_count, 0) / span_s
 
-    some = per_second(latest.stall_some_us, earlier.stall_some_us)
-    full = per_second(latest.stall_full_us, earlier.stall_full_us)
-    return Rates(
+    def share(later_us: int | None, earlier_us: int | None) -> float | None:
+        us_per_second = per_second(later_us, earlier_us)
+        return None if us_per_second is None else min(us_per_second / 1e6, 1.0)
+
+    machine = Rates(
         span_s=span_s,
         swap_in_bytes_s=per_second(latest.swapped_in_bytes, earlier.swapped_in_bytes),
         swap_out_bytes_s=per_second(latest.swapped_out_bytes, earlier.swapped_out_bytes),
-        stall_some_fraction=None if some is None else min(some / 1e6, 1.0),
-        stall_full_fraction=None if full is None else min(full / 1e6, 1.0),
+        stall_some_fraction=share(latest.stall_some_us, earlier.stall_some_us),
+        stall_full_fraction=share(latest.stall_full_us, earlier.stall_full_us),
         major_faults_s=per_second(latest.major_faults, earlier.major_faults),
         refaults_s=per_second(latest.refaults, earlier.refaults),
     )
+    job = Rates(
+        span_s=span_s,
+        stall_some_fraction=share(latest.job.stall_some_us, earlier.job.stall_some_us),
+        stall_full_fraction=share(latest.job.stall_full_us, earlier.job.stall_full_us),
+        major_faults_s=per_second(latest.job.major_faults, earlier.job.major_faults),
+        refaults_s=per_second(latest.job.refaults, earlier.job.refaults),
+    )
+    return machine, job

@@ -8,14 +8,14 @@ counts what was swapped out, net, as used. Page cache appears in neither.
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from memwatch.core.sample import Sample
+from memwatch.core.sample import JobCounters, Sample
 
 HOST = ""  # the name of the host's room; a limit's is its path
 KEPT_S = 30.0
-# The last seconds are kept in full, the rest one sample a second: 10 Hz for half a minute would be 300 points.
-FINE_S = 5.0
-COARSE_STEP_S = 1.0
-MOST_POINTS = 96  # 5 s at 10 Hz and 25 s at 1 Hz are 75; the rest is slack, so that thinning is rare
+# Age, and how far apart points of that age are kept: the last second in full, because a job near the end of its room is
+# sampled every 20 ms; half a minute of that would be 1500 points.
+KEPT_STEPS_S = ((1.0, 0.0), (5.0, 0.1), (KEPT_S, 1.0))
+MOST_POINTS = 160  # 1 s at 50 Hz, 4 s at 10 Hz and 25 s at 1 Hz are 115; the rest is slack, so that thinning is rare
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ class Point:
     swapped_out_bytes: int | None
     major_faults: int | None
     refaults: int | None
+    job: JobCounters
 
 
 class History:
@@ -94,10 +95,11 @@ class History:
         kept: list[Point] = []
         for point in self._points:
             age_s = now_s - point.clock_s
-            if age_s <= FINE_S or (age_s <= KEPT_S and point.clock_s - kept_s >= COARSE_STEP_S):
+            step_s = next((step_s for most_s, step_s in KEPT_STEPS_S if age_s <= most_s), None)
+            if step_s is not None and point.clock_s - kept_s >= step_s:
                 kept.append(point)
                 kept_s = point.clock_s
-        # A guard that was asked for more than 10 Hz keeps the newest.
+        # A guard that was asked for more than 50 Hz keeps the newest.
         self._points = kept[-MOST_POINTS:]
         self._times = [point.clock_s for point in self._points]
 
@@ -116,6 +118,7 @@ def _point(sample: Sample, page_bytes: int) -> Point:
         swapped_out_bytes=swapped_out,
         major_faults=None if paging is None else paging.major_faults,
         refaults=None if paging is None else paging.refaults,
+        job=sample.job_counters or JobCounters(),
     )
 
 

@@ -6,19 +6,24 @@ from itertools import pairwise
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memwatch.core.actions import By, LadderSettings, Step, Wish
-from memwatch.core.assess import Level, Policy, assess
-from memwatch.core.forecast import Confidence, Forecast, Rates, forecast, next_interval_s
-from memwatch.core.history import MOST_POINTS, History
-from memwatch.core.ladder import Ladder
-from memwatch.core.policy import Decider, Verdict
 from memwatch.core.sample import Limit, Memory, Paging, Pressure, Process, Sample
 from memwatch.core.units import GIB, MIB
+from memwatch.decide.actions import Action, By, LadderSettings, OnPressure, Step
+from memwatch.decide.forecast import Confidence, Forecast, Rates, forecast, next_interval_s
+from memwatch.decide.history import MOST_POINTS, History
+from memwatch.decide.ladder import interval_s
+from memwatch.decide.thresholds import USUAL, Level, assess
+from memwatch.decide.verdict import Decider, Verdict
+from tests.decide.machine import Climber
 
 TOTAL = 16 * GIB
 RESERVE = GIB
-POLICY = Policy.keeping(RESERVE)
-DWELL_S = POLICY.dwell_s
+DWELL_S = USUAL.dwell_s
+
+
+def reserve_of(capacity_bytes: int) -> int:
+    return RESERVE
+
 
 # Many short ones: the whole folder is to run in half a minute, also where two cores are busy.
 quick = settings(deadline=None, max_examples=40)
@@ -75,6 +80,7 @@ forecasts = st.builds(
     clock_s=st.just(0.0),
     headroom_bytes=st.none() | st.integers(-4 * GIB, 60 * GIB),
     capacity_bytes=st.none() | sizes,
+    reserve_bytes=st.just(RESERVE),
     limit_path=st.none() | st.just("/a"),
     fill_bytes_s=maybe_rates,
     job_fill_bytes_s=maybe_rates,
@@ -105,11 +111,11 @@ def _sample(clock_s: float, available: int, stalled_us: int = 0, swap_free: int 
     return Sample(clock_s, clock_s, memory, (), Pressure(stalled_us, 0), Paging(0, 0, 0, 0), (process,))
 
 
-def verdicts_of(history: list[Sample], policy: Policy = POLICY) -> list[Verdict]:
-    kept, decider, found = History(), Decider(policy), []
+def verdicts_of(history: list[Sample]) -> list[Verdict]:
+    kept, decider, found = History(), Decider(), []
     for sample in history:
         kept.add(sample)
-        found.append(decider.decide(forecast(kept, policy.reserve_bytes)))
+        found.append(decider.decide(forecast(kept, reserve_of)))
     return found
 
 
@@ -131,7 +137,7 @@ def test_more_headroom_never_calls_for_more(history: list[Sample], more: int) ->
     for sample in history:
         poor.add(sample)
         rich.add(raised(sample, more))
-        needs = [assess(forecast(kept, RESERVE), POLICY) for kept in (rich, poor)]
+        needs = [assess(forecast(kept, reserve_of), USUAL) for kept in (rich, poor)]
         assert needs[0].level <= needs[1].level
 
 
@@ -162,7 +168,7 @@ def test_an_oscillating_signal_changes_level_at_most_once_in_ten_seconds(
     one: Forecast, other: Forecast, period_s: float, interval_s: float
 ) -> None:
     """Except towards a danger that is urgent."""
-    decider, level, changes = Decider(POLICY), None, []
+    decider, level, changes = Decider(), None, []
     for tick in range(int(90 / interval_s)):
         now_s = tick * interval_s
         seen = replace(one if now_s % period_s < period_s / 2 else other, clock_s=now_s)
@@ -176,15 +182,15 @@ def test_an_oscillating_signal_changes_level_at_most_once_in_ten_seconds(
 
 
 def is_urgent(seen: Forecast) -> bool:
-    soon = seen.is_credible and (seen.seconds_left or 0) <= POLICY.urgent_s
+    soon = seen.is_credible and (seen.seconds_left or 0) <= USUAL.urgent_s
     gone = seen.headroom_bytes is not None and seen.headroom_bytes <= 0
-    return soon or gone or assess(seen, POLICY).level == Level.ACT
+    return soon or gone or assess(seen, USUAL).level == Level.ACT
 
 
 @quick
 @given(looks())
 def test_escalation_to_act_is_never_delayed(seen: list[Forecast]) -> None:
-    decider = Decider(POLICY)
+    decider = Decider()
     for look in seen:
         verdict = decider.decide(look)
         assert verdict.level == Level.ACT or verdict.need.level < Level.ACT
@@ -193,7 +199,7 @@ def test_escalation_to_act_is_never_delayed(seen: list[Forecast]) -> None:
 @quick
 @given(looks())
 def test_a_level_is_not_left_before_it_was_unneeded_for_ten_seconds(seen: list[Forecast]) -> None:
-    decider, last_needed_s, level = Decider(POLICY), dict.fromkeys(Level, -1e9), Level.CALM
+    decider, last_needed_s, level = Decider(), dict.fromkeys(Level, -1e9), Level.CALM
     for look in seen:
         now_s = look.clock_s
         verdict = decider.decide(look)
@@ -227,18 +233,17 @@ def test_free_swap_never_silences_a_warning(history: list[Sample], swap: int) ->
 
 
 @quick
-@given(samples(), st.sampled_from(Wish), st.booleans())
-def test_nothing_unknown_crashes_anything(history: list[Sample], wish: Wish, can_shard: bool) -> None:
-    kept, decider, ladder = History(), Decider(POLICY), Ladder(LadderSettings(wish, can_shard), POLICY)
-    assert forecast(kept, RESERVE).seconds_left is None
+@given(samples(), st.sampled_from(OnPressure), st.booleans())
+def test_nothing_unknown_crashes_anything(history: list[Sample], on_pressure: OnPressure, can_shard: bool) -> None:
+    kept, decider, ladder = History(), Decider(), Climber(LadderSettings(on_pressure, can_shard))
+    assert forecast(kept, reserve_of).seconds_left is None
     for sample in history:
         kept.add(sample)
-        look = forecast(kept, RESERVE)
+        look = forecast(kept, reserve_of)
         verdict = decider.decide(look)
-        action = ladder.next(verdict, look)
-        if action is not None and ladder.confirm(action, look):
-            ladder.done(action.step, look.clock_s)
-        assert 0.1 <= next_interval_s(look) <= 1.0
+        ladder.step(verdict, look)
+        assert 0.05 <= next_interval_s(look) <= 1.0
+        assert 0.02 <= interval_s(ladder.state, look, next_interval_s(look)) <= 1.0
         assert verdict.reason
         assert look.seconds_left is None or look.seconds_left >= 0
 
@@ -253,41 +258,59 @@ def test_history_stays_small(interval_s: float) -> None:
 
 
 @quick
-@given(looks(), st.sampled_from(Wish), st.booleans())
-def test_the_ladder_keeps_its_promises(seen: list[Forecast], wish: Wish, can_shard: bool) -> None:
-    """Destructive steps once and apart, every pause ended by its deadline, no step beyond the wish."""
-    rules = LadderSettings(wish, can_shard, pause_timeout_s=20)
-    decider, ladder, done = Decider(POLICY), Ladder(rules, POLICY), []
+@given(looks(), st.sampled_from(OnPressure), st.booleans())
+def test_the_ladder_keeps_its_promises(seen: list[Forecast], on_pressure: OnPressure, can_shard: bool) -> None:
+    """Destructive steps once and apart, every pause ended by its deadline, no step beyond what was asked for."""
+    rules = LadderSettings(on_pressure, can_shard, pause_timeout_s=20)
+    decider, ladder, done = Decider(), Climber(rules), []
     for look in seen:
         now_s = look.clock_s
-        action = ladder.next(decider.decide(look), look)
-        if action is not None and ladder.confirm(action, look):
-            assert action.step != Step.PAUSE or (action.deadline_s or 0) <= now_s + 20
-            assert action.step != Step.PAUSE or action.next_step == Step.STOP
-            ladder.done(action.step, now_s)
+        action = ladder.step(decider.decide(look), look)
+        if action is not None:
             done.append((now_s, action.step))
-        deadline_s = ladder.state.deadline_s
-        assert deadline_s is None or now_s < deadline_s, "paused past the deadline"
+        if action is not None and action.step == Step.PAUSE:
+            assert (action.deadline_s or 0) <= now_s + 20
+            assert action.next_step in (Step.RESUME, Step.STOP)
+        paused_s, since_s = ladder.state.paused_s, ladder.state.short_since_s
+        if paused_s is not None and paused_s < now_s:
+            limit_s = rules.thrash_wait_s if since_s is None else max(since_s + 20, paused_s)
+            assert now_s < paused_s + limit_s, "paused past the deadline"
     steps = [step for _, step in done]
     assert steps.count(Step.STOP) <= 1
     assert steps.count(Step.KILL) <= 1
     if Step.KILL in steps:
         when = {step: then_s for then_s, step in done}
         assert when[Step.KILL] - when[Step.STOP] >= rules.growing_wait_s
-    if wish == Wish.WARN:
+    if on_pressure == OnPressure.WARN:
         assert set(steps) <= {Step.WARN}
-    if not can_shard or wish != Wish.SHARD:
+    if not can_shard or on_pressure != OnPressure.SHARD:
         assert Step.SHARD not in steps
 
 
 @quick
-@given(looks(), st.sampled_from(Wish))
-def test_a_users_pause_is_never_resumed_by_the_guard(seen: list[Forecast], wish: Wish) -> None:
-    decider, ladder = Decider(POLICY), Ladder(LadderSettings(wish), POLICY)
-    ladder.done(Step.PAUSE, 0.0, By.USER)
+@given(looks(), st.sampled_from(OnPressure))
+def test_a_job_that_does_not_grow_is_never_stopped(seen: list[Forecast], on_pressure: OnPressure) -> None:
+    """Whatever other programs do, and whatever the machine suffers; it may be paused, for seconds, if it faults."""
+    decider, ladder, paused_s = Decider(), Climber(LadderSettings(on_pressure)), 0.0
     for look in seen:
-        action = ladder.next(decider.decide(look), look)
-        assert action is None or action.step in (Step.WARN, Step.STOP)
-        if action is not None and action.step == Step.STOP:
-            assert look.clock_s >= 60, "two signals for a whole pause timeout"
-            return
+        still = replace(look, job_fill_bytes_s=0.0, job_bytes=2 * GIB)
+        action = ladder.step(decider.decide(still), still)
+        if action is not None:
+            assert action.step in (Step.WARN, Step.PAUSE, Step.RESUME)
+            assert action.step != Step.PAUSE or not action.is_blamed
+        if action is not None and action.step == Step.PAUSE:
+            paused_s = look.clock_s
+        elif ladder.state.paused_s is not None:
+            assert look.clock_s - paused_s < 10 + 3, "a sample later at the most"
+
+
+@quick
+@given(looks(), st.sampled_from(OnPressure))
+def test_a_users_pause_is_neither_resumed_nor_stopped_by_the_guard(
+    seen: list[Forecast], on_pressure: OnPressure
+) -> None:
+    decider, ladder = Decider(), Climber(LadderSettings(on_pressure))
+    ladder.done(Action(Step.PAUSE, "asked for"), 0.0, By.USER)
+    for look in seen:
+        action = ladder.step(decider.decide(look), look)
+        assert action is None or action.step == Step.WARN

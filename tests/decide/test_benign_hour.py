@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.actions import LadderSettings, Wish
-from memwatch.core.assess import Level, Policy
-from memwatch.core.forecast import forecast
-from memwatch.core.history import History
-from memwatch.core.ladder import Ladder
-from memwatch.core.policy import Decider
 from memwatch.core.sample import Limit, Memory, Paging, Pressure, Process, Sample
 from memwatch.core.units import GIB, KIB
+from memwatch.decide.actions import LadderSettings, OnPressure
+from memwatch.decide.monitor import Monitor
+from memwatch.decide.thresholds import Level
+from tests.decide.machine import Climber
 
 RECORDED = Path(__file__).parent / "benign_hour.csv.xz"
 
@@ -55,18 +53,15 @@ def test_it_is_an_hour_in_which_much_was_going_on(hour: Recorded) -> None:
     assert max(sample.job_bytes for sample in samples) > GIB / 2
 
 
-def test_there_is_no_false_alarm_whatever_was_wished(hour: Recorded) -> None:
-    policy = Policy.keeping(hour.reserve_bytes)
-    history, decider = History(), Decider(policy)
-    ladders = {wish: Ladder(LadderSettings(wish, can_shard=wish == Wish.SHARD), policy) for wish in Wish}
+@pytest.mark.parametrize("on_pressure", OnPressure)
+def test_there_is_no_false_alarm_whatever_was_asked_for(hour: Recorded, on_pressure: OnPressure) -> None:
+    monitor = Monitor(lambda _: hour.reserve_bytes)
+    ladder = Climber(LadderSettings(on_pressure, can_shard=on_pressure == OnPressure.SHARD))
     alarms = []
     for sample in hour.samples:
-        history.add(sample)
-        outlook = forecast(history, hour.reserve_bytes)
-        verdict = decider.decide(outlook)
+        outlook, verdict = monitor.observe(sample)
         if verdict.level > Level.WATCH:
             alarms.append((sample.clock_s, verdict.reason))
-        for wish, ladder in ladders.items():
-            if (action := ladder.next(verdict, outlook)) is not None:
-                alarms.append((sample.clock_s, f"{wish}: {action.step}"))
+        if (action := ladder.step(verdict, outlook)) is not None:
+            alarms.append((sample.clock_s, f"{action.step}: {action.reason}"))
     assert alarms == []

@@ -1,0 +1,213 @@
+"""Actions: what the guard, or the user, can do to the job, and what has been done so far."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from memwatch.decide.forecast import Forecast
+from memwatch.decide.thresholds import USUAL, Level, Thresholds
+
+NEVER = float("-inf")
+
+
+class OnPressure(StrEnum):
+    """--on-pressure: how far the guard may go. `shard` and `pause` end in a stop, at the deadline of the pause."""
+
+    WARN = "warn"
+    SHARD = "shard"
+    PAUSE = "pause"
+    STOP = "stop"
+
+
+class Step(StrEnum):
+    WARN = "warn"
+    SHARD = "shard"
+    PAUSE = "pause"
+    RESUME = "resume"
+    STOP = "stop"
+    KILL = "kill"
+
+
+# What was done, for people.
+IN_WORDS = {
+    Step.SHARD: "switched the job to shards",
+    Step.PAUSE: "paused the job",
+    Step.RESUME: "resumed the job",
+    Step.STOP: "stopped the job (SIGTERM)",
+    Step.KILL: "killed the job (SIGKILL)",
+}
+
+
+class By(StrEnum):
+    GUARD = "guard"
+    USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What to do now. A pause has a deadline and says what comes then.
+
+    `is_brief`   for a moment only: a pause that is over in tenths of a second, a try in the middle of a long one
+    `is_blamed`  a pause: it is the job's own growth that led to it
+    `is_short`   a pause at the end of the job's room
+    """
+
+    step: Step
+    reason: str
+    deadline_s: float | None = None  # on the clock of the samples
+    next_step: Step | None = None
+    is_brief: bool = False
+    is_blamed: bool = False
+    is_short: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LadderSettings:
+    """How far the guard may go, and how long it waits.
+
+    `shard_s`        at this distance a job that can shard is asked to, while there is still time to do it in
+    `shard_wait_s`   for the effect of a shard: the tokenizer flushes 1 GiB in less
+    `ahead_s`        at this distance a growing job is held for the first time
+    `hold_s`         how long a brief pause lasts: a sample of the job at rest
+    `try_factor`     a job at the end of its room is tried again after hold_s, and then after so many times as long
+    `settle_s`       a job that was let run and kept within its allowance for this long runs freely again
+    `thrash_wait_s`  the longest pause of a job that faults but did not fill memory
+    `term_wait_s`    to finish a block and a checkpoint after SIGTERM
+    `growing_wait_s` a job that uses up the reserve this long after SIGTERM is not on its way out
+    `last_wait_s`    after SIGTERM even a job that harms nobody is killed
+    """
+
+    on_pressure: OnPressure
+    can_shard: bool = False
+    pause_timeout_s: float = 60.0
+    shard_s: float = 6.0
+    shard_wait_s: float = 3.0
+    ahead_s: float = 0.8
+    hold_s: float = 0.1
+    try_factor: float = 3.0
+    settle_s: float = 2.0
+    stop_after_s: float = 3.0  # with --on-pressure stop
+    thrash_wait_s: float = 10.0
+    term_wait_s: float = 10.0
+    growing_wait_s: float = 1.5
+    last_wait_s: float = 60.0
+    user_grace_s: float = 30.0
+
+    @property
+    def deadline_after_s(self) -> float:
+        wanted_s = self.stop_after_s if self.on_pressure == OnPressure.STOP else self.pause_timeout_s
+        return min(wanted_s, self.pause_timeout_s)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionState:
+    """What was done so far, and when; and, as `now_*`, what the last forecast showed.
+
+    `short_since_s`     since when the job has been at the end of its room: the deadline counts from here, however often
+                        it was tried meanwhile
+    `hold_again_bytes`  the headroom at which a job that was let run is held again; None: it runs freely
+    `floor_*_bytes`     headroom and the job when it last had room, or last ran on without growing: what it has taken
+                        since, however slowly, is measured from here
+    """
+
+    warned: Level = Level.CALM
+    sharded_s: float | None = None
+    paused_s: float | None = None
+    paused_by: By | None = None
+    is_blamed: bool = False
+    short_since_s: float | None = None
+    tries: int = 0
+    had_last_chance: bool = False
+    hold_again_bytes: int | None = None
+    growth_bytes_s: float = 0.0  # the fastest that was seen before a pause, until the job has settled
+    resumed_s: float = NEVER
+    resumed_headroom_bytes: int = 0
+    resumed_job_bytes: int = 0
+    floor_headroom_bytes: int | None = None
+    floor_job_bytes: int = 0
+    user_resumed_s: float = NEVER
+    stopped_s: float | None = None
+    stopped_by: By | None = None
+    killed_s: float | None = None
+    now_level: Level = Level.CALM
+    now_headroom_bytes: int | None = None
+    now_job_bytes: int | None = None
+    now_floor_bytes: int = 0
+
+
+def observed(
+    state: ActionState, level: Level, forecast: Forecast, settings: LadderSettings, thresholds: Thresholds = USUAL
+) -> ActionState:
+    """The state with what the latest forecast shows."""
+    runs_freely = state.paused_s is None and state.hold_again_bytes is None
+    before_bytes_s = 0.0 if runs_freely else state.growth_bytes_s
+    state = replace(
+        state,
+        warned=state.warned if level >= Level.WARN else Level.CALM,
+        now_level=level,
+        now_headroom_bytes=forecast.headroom_bytes,
+        now_job_bytes=forecast.job_bytes,
+        now_floor_bytes=thresholds.floor_bytes(forecast),
+        growth_bytes_s=max(before_bytes_s, (forecast.fill_bytes_s or 0.0) if forecast.is_credible else 0.0),
+    )
+    if state.paused_s is not None or forecast.headroom_bytes is None:
+        return state
+    # It has run for a while and not used up its allowance: growth that has stopped is no growth.
+    has_settled = state.hold_again_bytes is not None and forecast.clock_s - state.resumed_s >= settings.settle_s
+    if has_settled:
+        state = replace(state, hold_again_bytes=None)
+    if has_settled or state.floor_headroom_bytes is None or forecast.headroom_bytes > state.now_floor_bytes:
+        return replace(state, floor_headroom_bytes=forecast.headroom_bytes, floor_job_bytes=forecast.job_bytes or 0)
+    return state
+
+
+def after(state: ActionState, action: Action, clock_s: float, by: By, settings: LadderSettings) -> ActionState:
+    """The state once `action` was carried out. Whatever the guard does warns as much as a warning."""
+    step = action.step
+    if by == By.GUARD and not action.is_brief and step != Step.RESUME:
+        state = replace(state, warned=state.now_level)
+    if step == Step.WARN:
+        return state
+    if step == Step.SHARD:
+        return replace(state, sharded_s=clock_s)
+    if step == Step.PAUSE:
+        return _after_pause(state, action, clock_s, by)
+    if step == Step.KILL:
+        return replace(state, killed_s=clock_s)
+    # A stopped process does not act on SIGTERM: whoever stops a paused job lets it run on to its end.
+    if step == Step.STOP:
+        return replace(state, paused_s=None, paused_by=None, stopped_s=clock_s, stopped_by=by)
+    return _after_resume(state, action, clock_s, by, settings)
+
+
+def _after_pause(state: ActionState, action: Action, clock_s: float, by: By) -> ActionState:
+    state = replace(state, paused_s=clock_s, paused_by=by, is_blamed=action.is_blamed)
+    if not action.is_short:
+        return state
+    since_s = clock_s if state.short_since_s is None else state.short_since_s
+    return replace(state, short_since_s=since_s, tries=state.tries + 1)
+
+
+def _after_resume(state: ActionState, action: Action, clock_s: float, by: By, settings: LadderSettings) -> ActionState:
+    # The time it has to shard in begins again; while it was paused it could not.
+    sharded_s = None if state.sharded_s is None else clock_s
+    overdue = state.short_since_s is not None and clock_s >= state.short_since_s + settings.deadline_after_s
+    state = replace(
+        state,
+        paused_s=None,
+        paused_by=None,
+        sharded_s=sharded_s,
+        resumed_s=clock_s,
+        resumed_headroom_bytes=state.now_headroom_bytes or 0,
+        resumed_job_bytes=state.now_job_bytes or 0,
+        had_last_chance=overdue,
+    )
+    if not action.is_brief:
+        state = replace(state, short_since_s=None, tries=0, had_last_chance=False)
+    headroom = state.now_headroom_bytes
+    if by == By.USER:
+        return replace(state, user_resumed_s=clock_s, hold_again_bytes=None)
+    if headroom is None or not state.is_blamed:
+        return replace(state, hold_again_bytes=None)
+    # Half of what is left is the job's to use before it is held again; near the end at least a little.
+    allowance = max(headroom // 2, state.now_floor_bytes // 2)
+    return replace(state, hold_again_bytes=headroom - allowance)

@@ -1,0 +1,275 @@
+"""The ladder from a warning to the end of the job, and back. Pure functions of what was done so far and what is seen.
+
+    warn -> shard (jobs that can) -> pause -> stop (SIGTERM) -> kill (after a wait)
+                                       `-> resume
+
+What must be kept is the reserve, not a forecast. Many healthy programs take gigabytes at once and then no more, and
+nobody can tell them from a hog before it ends. So a job that grows towards the end of its room is slowed, not judged:
+
+- When headroom would end within `ahead_s`, the job is held for a moment (a brief pause). Then it may use half of the
+  headroom that is left, is held again, may use half of the rest, and so on. A job that stops growing on the way has
+  lost tenths of a second.
+- At the floor, where nothing is left to let it use, it is paused with a deadline. It resumes as soon as there is room,
+  whatever its pace was, and is tried again now and then: if it no longer grows, it runs on. At the deadline it gets a
+  last chance while there is any headroom; if it grows again, or there is none, it is stopped.
+- Only what the job itself does counts against it: its own growth, its own faults. When other programs fill memory, or
+  thrash, it is warned about. A job that faults in a thrashing machine is paused for `thrash_wait_s` at most, which
+  helps the others, and not stopped, unless it has filled memory itself.
+- What can be undone follows one signal at once. What cannot (stop, kill) is confirmed against a fresh sample.
+- A job that is small is not acted on, unless it grows and there is no headroom left: it would suffer and nobody would
+  gain.
+- What the user does is not undone. A user's pause has no deadline and the guard neither resumes nor stops it. For
+  `user_grace_s` after a user's resume the guard pauses only when headroom is gone. A user's stop is followed by the
+  kill without another condition.
+- After a stop the job may go on growing for its checkpoint as long as half of the reserve is kept.
+
+The caller sends the signals: `next_action` proposes, `is_confirmed` checks again, and `actions.after` gives the state
+that follows from what was carried out.
+"""
+
+from dataclasses import replace
+
+from memwatch.core.units import MIB, format_duration, format_size
+from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step
+from memwatch.decide.forecast import Forecast
+from memwatch.decide.thresholds import USUAL, Level, Thresholds, assess, is_the_jobs, is_thrashing
+from memwatch.decide.verdict import Verdict
+
+SMALL_JOB_BYTES = 64 * MIB  # less than a browser tab
+# Of the reserve: with so much headroom a paused job resumes at once.
+RESUME_SHARE = 1 / 4
+# Of the reserve: a job that is tried at the end of its room may use so much of it in all.
+TRY_SHARE = 1 / 4
+# Of the reserve: what a job has taken from it is its own doing, even if it took it too slowly for a forecast.
+TAKEN_SHARE = 1 / 8
+# From a sample to a held job; a busy machine takes twice as long, for which the reserve is there.
+REACTION_S = 0.05
+SLOWEST_TRY_INTERVAL_S = 0.1
+FASTEST_TRY_INTERVAL_S = 0.02
+SAMPLES_PER_ALLOWANCE = 4
+
+
+def next_action(
+    state: ActionState,
+    settings: LadderSettings,
+    verdict: Verdict,
+    forecast: Forecast,
+    thresholds: Thresholds = USUAL,
+) -> Action | None:
+    """What to do now, or None. The same answer comes again until the state says that it was done."""
+    if state.killed_s is not None:
+        return None
+    if state.stopped_s is not None:
+        return _after_stop(state, settings, forecast, thresholds)
+    if state.paused_s is not None:
+        return _while_paused(state, settings, forecast, thresholds) or _warning(state, verdict)
+    return _while_running(state, settings, verdict, forecast, thresholds) or _warning(state, verdict)
+
+
+def is_confirmed(
+    action: Action, state: ActionState, settings: LadderSettings, forecast: Forecast, thresholds: Thresholds = USUAL
+) -> bool:
+    """Does a fresh forecast still call for it? Asked right before a stop or a kill."""
+    if action.step == Step.KILL:
+        return _after_stop(state, settings, forecast, thresholds) is not None
+    if action.step == Step.STOP:
+        if state.paused_s is None:
+            return _is_wished_stop(settings, forecast, thresholds)
+        return _is_stop_due(state, settings, forecast)
+    return True
+
+
+def interval_s(state: ActionState, forecast: Forecast, usual_s: float) -> float:
+    """Until the next sample: a job that uses up an allowance is sampled several times on the way."""
+    if state.paused_s is not None:
+        return min(usual_s, SLOWEST_TRY_INTERVAL_S) if state.paused_by == By.GUARD else usual_s
+    if state.hold_again_bytes is None or forecast.headroom_bytes is None:
+        return usual_s
+    ahead_s = (
+        (forecast.headroom_bytes - state.hold_again_bytes) / max(state.growth_bytes_s, 1.0) / SAMPLES_PER_ALLOWANCE
+    )
+    return min(usual_s, max(min(ahead_s, SLOWEST_TRY_INTERVAL_S), FASTEST_TRY_INTERVAL_S))
+
+
+def resume_bytes(forecast: Forecast) -> int:
+    """The headroom at which a paused job resumes at once."""
+    return int(forecast.reserve_bytes * RESUME_SHARE)
+
+
+def _warning(state: ActionState, verdict: Verdict) -> Action | None:
+    if verdict.level >= Level.WARN and verdict.level > state.warned:
+        return Action(Step.WARN, verdict.reason)
+    return None
+
+
+def _while_running(
+    state: ActionState, settings: LadderSettings, verdict: Verdict, forecast: Forecast, thresholds: Thresholds
+) -> Action | None:
+    has_settled = state.short_since_s is not None and state.hold_again_bytes is None
+    if has_settled and forecast.clock_s - state.resumed_s >= settings.settle_s:
+        return Action(Step.RESUME, "the job no longer grows")  # It runs already; now this is over.
+    if settings.on_pressure == OnPressure.WARN or not _matters(forecast):
+        return None
+    if _should_shard(state, settings, verdict, forecast):
+        return Action(Step.SHARD, verdict.reason, next_step=Step.PAUSE)
+    if _is_wished_stop(settings, forecast, thresholds):
+        return Action(Step.STOP, verdict.reason, next_step=Step.KILL)
+    if _grows_too_far(state, settings, forecast, thresholds):
+        return _held(state, settings, verdict, forecast, thresholds)
+    if _thrashes(state, settings, forecast, thresholds):
+        deadline_s = forecast.clock_s + settings.thrash_wait_s
+        return Action(Step.PAUSE, verdict.reason, deadline_s, Step.RESUME, is_blamed=False)
+    return None
+
+
+def _held(
+    state: ActionState, settings: LadderSettings, verdict: Verdict, forecast: Forecast, thresholds: Thresholds
+) -> Action:
+    headroom = forecast.headroom_bytes or 0
+    if headroom > thresholds.floor_bytes(forecast):
+        reason = f"{format_size(headroom)} left: checking whether the job goes on growing"
+        return Action(Step.PAUSE, reason, next_step=Step.RESUME, is_brief=True, is_blamed=True)
+    since_s = forecast.clock_s if state.short_since_s is None else state.short_since_s
+    deadline_s = max(since_s + settings.deadline_after_s, forecast.clock_s)
+    is_again = state.short_since_s is not None
+    return Action(Step.PAUSE, verdict.reason, deadline_s, Step.STOP, is_again, is_blamed=True, is_short=True)
+
+
+def _grows_too_far(state: ActionState, settings: LadderSettings, forecast: Forecast, thresholds: Thresholds) -> bool:
+    """Is it the job that brings headroom to its end, and is that near?"""
+    headroom, now_s = forecast.headroom_bytes, forecast.clock_s
+    if headroom is None:
+        return False
+    if now_s - state.user_resumed_s < settings.user_grace_s and headroom > 0:
+        return False
+    if state.sharded_s is not None and now_s - state.sharded_s < settings.shard_wait_s and headroom > 0:
+        return forecast.job_explains and forecast.is_within(settings.ahead_s / 2)
+    if state.hold_again_bytes is not None:
+        if headroom > state.hold_again_bytes + _next_growth_bytes(state, forecast):
+            return False
+        return _has_taken(forecast, 1, state.resumed_headroom_bytes, state.resumed_job_bytes)
+    at_floor = headroom <= thresholds.floor_bytes(forecast)
+    if forecast.job_explains and forecast.is_credible:
+        return at_floor or forecast.is_within(settings.ahead_s)
+    if not at_floor or state.floor_headroom_bytes is None:
+        return False
+    taken = int(forecast.reserve_bytes * TAKEN_SHARE)
+    return _has_taken(forecast, taken, state.floor_headroom_bytes, state.floor_job_bytes)
+
+
+def _next_growth_bytes(state: ActionState, forecast: Forecast) -> float:
+    """What the job takes before it can be held, if it goes on as just now; within a half of what it was allowed."""
+    allowance = state.resumed_headroom_bytes - (state.hold_again_bytes or 0)
+    growth = (forecast.fill_bytes_s or 0.0) if forecast.is_credible else 0.0
+    return min(growth * REACTION_S, allowance / 2)
+
+
+def _has_taken(forecast: Forecast, at_least: int, headroom_before: int, job_bytes_before: int) -> bool:
+    """Has headroom shrunk by so much, and was it the job: other programs took no more than it did?"""
+    used = headroom_before - (forecast.headroom_bytes or 0)
+    grown = (forecast.job_bytes or 0) - job_bytes_before
+    return used >= max(at_least, 1) and grown >= used / 2
+
+
+def _thrashes(state: ActionState, settings: LadderSettings, forecast: Forecast, thresholds: Thresholds) -> bool:
+    """Does the job fault in a machine that thrashes? After a pause it first gets as long to run."""
+    if forecast.clock_s - state.resumed_s < settings.thrash_wait_s:
+        return False
+    return is_thrashing(forecast, thresholds) and is_the_jobs(forecast, thresholds)
+
+
+def _should_shard(state: ActionState, settings: LadderSettings, verdict: Verdict, forecast: Forecast) -> bool:
+    if settings.on_pressure != OnPressure.SHARD or not settings.can_shard or state.sharded_s is not None:
+        return False
+    sure_s = forecast.sure_seconds_left
+    near = sure_s is not None and sure_s <= settings.shard_s
+    return near or verdict.need.level == Level.ACT or (forecast.job_explains and forecast.is_within(settings.ahead_s))
+
+
+def _is_wished_stop(settings: LadderSettings, forecast: Forecast, thresholds: Thresholds) -> bool:
+    """--on-pressure stop: at once, if two signals agree and both are the job's own."""
+    if settings.on_pressure != OnPressure.STOP or not assess(forecast, thresholds).is_proven:
+        return False
+    return forecast.job_explains and is_the_jobs(forecast, thresholds)
+
+
+def _while_paused(
+    state: ActionState, settings: LadderSettings, forecast: Forecast, thresholds: Thresholds
+) -> Action | None:
+    if state.paused_by == By.USER or state.paused_s is None:
+        return None
+    headroom, waited_s = forecast.headroom_bytes, forecast.clock_s - state.paused_s
+    if settings.on_pressure == OnPressure.WARN:
+        return Action(Step.RESUME, "the guard is off")
+    if not state.is_blamed or headroom is None:
+        is_over = waited_s >= settings.hold_s and not is_thrashing(forecast, thresholds)
+        if is_over or waited_s >= settings.thrash_wait_s:
+            return Action(Step.RESUME, "memory traffic is over" if is_over else "the pause has not ended the traffic")
+        return None
+    if _is_stop_due(state, settings, forecast):
+        return Action(Step.STOP, _stop_reason(state, forecast), next_step=Step.KILL)
+    if waited_s < settings.hold_s:
+        return None
+    if headroom >= resume_bytes(forecast):
+        is_brief = state.short_since_s is None
+        return Action(Step.RESUME, f"{format_size(headroom)} are free for the job", is_brief=is_brief)
+    if state.short_since_s is None:
+        return Action(Step.RESUME, f"{format_size(headroom)} left to use", is_brief=True)
+    if _may_try(state, settings, forecast):
+        return Action(Step.RESUME, "trying whether the job still grows", is_brief=True)
+    return None
+
+
+def _may_try(state: ActionState, settings: LadderSettings, forecast: Forecast) -> bool:
+    headroom, waited_s = forecast.headroom_bytes or 0, forecast.clock_s - (state.paused_s or 0)
+    if _is_overdue(state, settings, forecast):
+        return True  # Or it would have been stopped.
+    if headroom <= -forecast.reserve_bytes * TRY_SHARE:
+        return False
+    return waited_s >= settings.hold_s * settings.try_factor ** (state.tries - 1)
+
+
+def _is_overdue(state: ActionState, settings: LadderSettings, forecast: Forecast) -> bool:
+    since_s = state.short_since_s
+    return since_s is not None and forecast.clock_s >= since_s + settings.deadline_after_s
+
+
+def _is_stop_due(state: ActionState, settings: LadderSettings, forecast: Forecast) -> bool:
+    """Paused for its own growth, at the deadline, and there is nothing left that it could be let use."""
+    if settings.on_pressure == OnPressure.WARN or not state.is_blamed or forecast.headroom_bytes is None:
+        return False
+    if not _is_overdue(state, settings, forecast) or forecast.headroom_bytes >= resume_bytes(forecast):
+        return False
+    return forecast.headroom_bytes <= 0 or state.had_last_chance
+
+
+def _matters(forecast: Forecast) -> bool:
+    """Would acting on this job change anything?"""
+    if forecast.job_bytes is None or forecast.job_bytes >= SMALL_JOB_BYTES:
+        return True
+    # Every program grows fast while it starts; in a small container that must not be its end.
+    return forecast.job_explains and forecast.headroom_bytes is not None and forecast.headroom_bytes <= 0
+
+
+def _stop_reason(state: ActionState, forecast: Forecast) -> str:
+    waited = format_duration(forecast.clock_s - (state.short_since_s or forecast.clock_s))
+    job = "" if forecast.job_bytes is None else f"the job has grown to {format_size(forecast.job_bytes)}; "
+    return f"{job}it was paused for {waited} and no memory was freed for it"
+
+
+def _after_stop(
+    state: ActionState, settings: LadderSettings, forecast: Forecast, thresholds: Thresholds
+) -> Action | None:
+    if state.stopped_s is None:
+        return None
+    waited_s = forecast.clock_s - state.stopped_s
+    kill = Action(Step.KILL, f"the job did not exit within {format_duration(waited_s)} of SIGTERM")
+    if state.stopped_by == By.USER:
+        return kill if waited_s >= settings.term_wait_s else None
+    headroom = forecast.headroom_bytes
+    is_lost = headroom is not None and headroom <= -forecast.reserve_bytes * thresholds.lost_share
+    if is_lost and forecast.job_explains and waited_s >= settings.growing_wait_s:
+        return replace(kill, reason="the job uses up the reserve after SIGTERM")
+    # A job that harms nobody may take its time to exit; not for ever.
+    wait_s = settings.term_wait_s if assess(forecast, thresholds).level >= Level.WARN else settings.last_wait_s
+    return kill if waited_s >= wait_s else None
