@@ -37,7 +37,7 @@ def test_it_tells_what_happens_and_ends_with_the_jobs_code(tmp_path: Path) -> No
             assert line_of(process) == "memwatch: paused the job: asked for\n"
             watched.tell("stop")
             assert process.wait(HANG_S) == 7
-            assert "told the job to end" in (process.stderr.read() if process.stderr else "")
+            assert "stopped the job (SIGTERM)" in (process.stderr.read() if process.stderr else "")
 
 
 def test_leaving_does_not_touch_the_job(tmp_path: Path) -> None:

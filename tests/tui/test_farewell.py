@@ -23,7 +23,7 @@ def test_warnings_and_what_the_guard_did_are_told() -> None:
     events = [script.start(), script.verdict(1, "warn", "RAM"), script.action(2, "stop", "guard", "RAM is full")]
     told = summary(picture(*events, script.ended(75, 124)), ASCII, 124)
     assert told.startswith("memwatch: x the job ended with code 124 in 1 min 15 s")
-    assert told.endswith("; 1 warning; the guard: told the job to end: RAM is full")
+    assert told.endswith("; 1 warning; the guard: stopped the job (SIGTERM): RAM is full")
 
 
 def test_the_last_lines_keep_their_colours() -> None:
