@@ -40,7 +40,7 @@ class Curve:
         return max(point.used_bytes for point in self.points)
 
     def bytes_at(self, running_s: float) -> float:
-        """What the job takes after it has run for so long; before the first point and after the last, as at that one."""
+        """What the job takes after it has run for so long; outside the recorded time, as at the nearest point."""
         return self._between(running_s, 1)
 
     def cache_bytes_at(self, running_s: float) -> float:

@@ -179,6 +179,7 @@ def compressed_npz(size_mib: int, scratch: str) -> None:
     numpy.savez(Path(scratch) / "plain.npz", a=values, b=values * 2)
     loaded = numpy.load(Path(scratch) / "plain.npz")
     assert len(loaded["a"]) == len(loaded["b"])
+    time.sleep(1.5)
 
 
 def images(size_mib: int) -> None:
@@ -488,7 +489,7 @@ def file_in_ram(size_mib: int, rate_mib_s: float) -> None:
     """A file in /dev/shm, as PyTorch's loaders and databases have them."""
     import tempfile
 
-    with tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="memwatch-benign-") as file:
+    with tempfile.TemporaryFile(dir="/dev/shm") as file:  # It has no name, so nothing stays if the job is killed.
         began_s, got_mib, piece = time.monotonic(), 0, b"x" * (2 * MIB)
         while got_mib + 2 <= until(size_mib):
             if got_mib < (time.monotonic() - began_s) * rate_mib_s:
@@ -592,13 +593,11 @@ def shared_memory(size_mib: int) -> None:
     from multiprocessing import shared_memory as shared
 
     block = shared.SharedMemory(create=True, size=until(size_mib) * MIB)
-    try:
-        for at in range(0, block.size - MIB, MIB):
-            block.buf[at : at + MIB] = b"x" * MIB
-        time.sleep(2)
-    finally:
-        block.close()
-        block.unlink()
+    block.unlink()  # Now, so that nothing stays if the job is killed.
+    for at in range(0, block.size - MIB, MIB):
+        block.buf[at : at + MIB] = b"x" * MIB
+    time.sleep(2)
+    block.close()
 
 
 def executor(size_mib: int) -> None:
