@@ -39,8 +39,8 @@ def healthy(folder: Path, cages: Sequence[int]) -> list[str]:
     missing = sorted({name for job in JOBS if (name := job.missing()) is not None})
     return [
         f"{len({outcome.name for outcome in done})} healthy jobs in cages of {', '.join(map(str, cages))} GiB, where "
-        "they fit with the default reserve, with the default options of `memwatch run`. To reach: none stopped, none paused "
-        "for more than 2 s in total, fewer than 2 % warned about."
+        "they fit with the default reserve, with the default options of `memwatch run`. To reach: none stopped, none "
+        "paused for more than 2 s in total, fewer than 2 % warned about."
         + (f" Not here: {', '.join(missing)}." if missing else ""),
         "",
         *table(
