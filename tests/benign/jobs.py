@@ -223,9 +223,10 @@ FILES = (
     ),
     Job("checksum", lambda s: ["sha256sum", s.inputs.npy(1536)], cages=(1,)),
     Job(
-        "find", lambda s: shell('find "$1" -type f -size +1k | wc -l; sleep 1', s.inputs.many_files(30_000)), cages=(1,)
+        "find", lambda s: shell('find "$1" -type f -size +1k | wc -l; sleep 2', s.inputs.many_files(30_000)), cages=(1,)
     ),
-    Job("grep", lambda s: shell('grep -r -c nothing "$1" | wc -l; sleep 1', s.inputs.many_files(30_000)), cages=(1,)),
+    Job("grep", lambda s: shell('grep -r -c nothing "$1" | wc -l; sleep 2', s.inputs.many_files(30_000)), cages=(1,)),
+    Job("small-files", lambda s: work("small_files", s.scratch, 100_000), cages=(1,)),
     Job("tar", lambda s: ["tar", "-czf", s.scratch / "all.tar.gz", s.inputs.many_files(30_000)], ("tar",), (1,)),
     Job("gzip", lambda s: shell('gzip -1 -c "$1" > "$2/out"', s.inputs.random_lines(100), s.scratch), ("gzip",), (1,)),
     Job(

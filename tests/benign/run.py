@@ -3,8 +3,8 @@
     python -m tests.benign.run [--cage 3] [--only NAME...] [--journals FOLDER] [--inputs FOLDER]
 
 Default options of `memwatch run`. The exit code is 0 if no job was stopped, none was paused for more than 2 s in total
-and each ended with its own exit code. Warnings are counted. With --hurry a job that has been paused for 5 s is given up:
-it has failed by then, and what becomes of it takes a minute.
+and each ended with its own exit code. Warnings are counted. With --hurry a job that has been paused for 5 s is given
+up: it has failed by then, and what becomes of it takes a minute.
 """
 
 import argparse

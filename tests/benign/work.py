@@ -485,6 +485,17 @@ def map_and_write(scratch: str, size_mib: int) -> None:
     time.sleep(0.5)
 
 
+def small_files(scratch: str, count: int) -> None:
+    """Inodes and directory entries: memory of the kernel that it gives back when there is need."""
+    for number in range(count):
+        folder = Path(scratch) / str(number // 1000)
+        if number % 1000 == 0:
+            folder.mkdir()
+        (folder / str(number)).touch()
+    found = sum(len(names) for _ in range(3) for _, _, names in os.walk(scratch))
+    assert found >= 3 * count
+
+
 def file_in_ram(size_mib: int, rate_mib_s: float) -> None:
     """A file in /dev/shm, as PyTorch's loaders and databases have them."""
     import tempfile
