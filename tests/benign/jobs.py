@@ -221,7 +221,7 @@ FILES = (
     Job(
         "cat-a-large-file", lambda s: shell('cat "$1" "$1" >/dev/null; sleep 1', s.inputs.npy(1536)), cages=SMALL_CAGES
     ),
-    Job("checksum", lambda s: ["sha256sum", s.inputs.npy(1536)], cages=(1,)),
+    Job("checksum", lambda s: ["sha256sum", s.inputs.random_lines(500)], cages=(1,)),
     Job(
         "find", lambda s: shell('find "$1" -type f -size +1k | wc -l; sleep 2', s.inputs.many_files(30_000)), cages=(1,)
     ),
@@ -231,25 +231,27 @@ FILES = (
     Job("gzip", lambda s: shell('gzip -1 -c "$1" > "$2/out"', s.inputs.random_lines(100), s.scratch), ("gzip",), (1,)),
     Job(
         "xz",
-        lambda s: shell('head -c 12000000 "$1" | xz -9e -T2 > "$2/out"', s.inputs.random_lines(100), s.scratch),
+        lambda s: shell('head -c 4000000 "$1" | xz -9e -T2 > "$2/out"', s.inputs.random_lines(100), s.scratch),
         ("xz",),
+        SMALL_CAGES,
     ),
     Job(
         "zstd-19-long",
         lambda s: shell(
-            'head -c 20000000 "$1" | zstd -q -19 --long=27 -T2 > "$2/out"', s.inputs.random_lines(100), s.scratch
+            'head -c 2000000 "$1" | zstd -q -19 --long=27 -T2 > "$2/out"', s.inputs.random_lines(100), s.scratch
         ),
         ("zstd",),
+        SMALL_CAGES,
     ),
     Job(
         "zstd-ultra",
-        lambda s: shell('head -c 8000000 "$1" | zstd -q --ultra -22 > "$2/out"', s.inputs.random_lines(100), s.scratch),
+        lambda s: shell('head -c 2000000 "$1" | zstd -q --ultra -22 > "$2/out"', s.inputs.random_lines(100), s.scratch),
         ("zstd",),
         (3,),
     ),
     Job(
         "bzip2",
-        lambda s: shell('head -c 60000000 "$1" | bzip2 > "$2/out"', s.inputs.random_lines(100), s.scratch),
+        lambda s: shell('head -c 15000000 "$1" | bzip2 > "$2/out"', s.inputs.random_lines(100), s.scratch),
         ("bzip2",),
         (1,),
     ),
@@ -261,15 +263,16 @@ FILES = (
             "--parallel=2",
             f"-T{s.scratch}",
             f"-o{s.scratch / 'out'}",
-            s.inputs.random_lines(500),
+            s.inputs.random_lines(300),
         ],
         ("sort",),
+        SMALL_CAGES,
     ),
     Job(
-        "sort-near-the-edge",
+        "sort-of-1-gb",
         lambda s: [
             "sort",
-            f"-S{s.below(90)}M",
+            f"-S{s.below(60)}M",
             "--parallel=2",
             f"-T{s.scratch}",
             f"-o{s.scratch / 'out'}",
