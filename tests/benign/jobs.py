@@ -310,7 +310,7 @@ DATABASES = (
 )
 PANDAS = ("import pandas", "import numpy")
 TABLES = (
-    Job("pandas-csv", lambda s: work("pandas_csv", s.inputs.csv(s.share(0.06))), PANDAS, SMALL_CAGES),
+    Job("pandas-csv", lambda s: work("pandas_csv", s.inputs.csv(s.share(0.1))), PANDAS, SMALL_CAGES),
     Job("pandas-groups", lambda s: work("pandas_groups", s.room_mib * 6_000), PANDAS, SMALL_CAGES),
     Job("pandas-merge", lambda s: work("pandas_merge", s.room_mib * 2_500), PANDAS, SMALL_CAGES),
     Job("parquet", lambda s: work("parquet", s.inputs.parquet(s.share(0.5))), ("import pyarrow",), SMALL_CAGES),
@@ -350,11 +350,16 @@ COMPILERS = (
     ),
     Job(
         "ld-relocatable",
-        lambda s: shell('ld -r -o "$2/out.o" "$1"/*.o; sleep 0.5', s.inputs.objects(20, 8000), s.scratch),
+        lambda s: shell('ld -r -o "$2/out.o" "$1"/*.o; sleep 0.5', s.inputs.objects(60, 8000), s.scratch),
         ("ld", "as"),
         SMALL_CAGES,
     ),
-    Job("rustc", lambda s: ["rustc", "-O", "--out-dir", s.scratch, s.inputs.rust_source(60)], ("rustc",), SMALL_CAGES),
+    Job(
+        "rustc",
+        lambda s: ["rustc", "-O", "--crate-type=lib", "--out-dir", s.scratch, s.inputs.rust_source(60)],
+        ("rustc",),
+        SMALL_CAGES,
+    ),
     Job(
         "javac",
         lambda s: shell(

@@ -4,7 +4,7 @@
 
 What the cage itself counts is recorded: anonymous memory and shmem, and the page cache. A job that takes more than its
 room, or ends with another exit code than it should, is a mistake in the collection and is reported, not recorded.
-Curves of the same jobs and cages are replaced, others are kept.
+Curves of the same jobs and cages are replaced, others are kept as long as the collection has them.
 """
 
 import argparse
@@ -117,7 +117,8 @@ def main() -> int:
         sys.exit(NEEDS)
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
-    curves = {(curve.name, curve.cage_bytes): curve for curve in load_curves()}
+    known = {(job.name, cage_gib * GIB) for job in JOBS for cage_gib in job.cages}
+    curves = {at: curve for curve in load_curves() if (at := (curve.name, curve.cage_bytes)) in known}
     failed = 0
     with inputs_in(options.inputs) as inputs:
         for cage_gib in ALL_CAGES if options.cage is None else (options.cage,):
