@@ -11,15 +11,17 @@ from pathlib import Path
 from memwatch.core.reserve import default_reserve_bytes
 from tests.benchmarks.measure import NotMeasured
 from tests.benchmarks.report import MIB, mebibytes, table
-from tests.benign.jobs import JOBS
+from tests.benign.jobs import JOBS, work
 from tests.benign.record import inputs_in
 from tests.benign.run import MEMWATCH, Outcome, events_in, line_of, outcomes, paused_s, reason_of, summary_of
 from tests.cage import NEEDS, Cage, cage, can_cage, swap_file
 from tests.guard.test_pressure import HOG
 from tests.helpers import HANG_S
 
-# At so many MiB/s, in a cage of so many MiB: the fast ones need room to be fast in.
-HOGS = ((100, 1400), (300, 1400), (1000, 3000), (2000, 3000))
+# Kind, MiB/s, the cage's MiB: the fast ones need room to be fast in.
+MAPPED = (("mapped", 100, 1400), ("mapped", 300, 1400), ("mapped", 1000, 3000), ("mapped", 2000, 3000))
+OTHERS = (("objects", 300, 1400), ("file in /dev/shm", 300, 1400), ("8 processes", 300, 1400))
+WORK_OF = {"objects": "grow", "file in /dev/shm": "file_in_ram", "8 processes": "grow_in_forks"}
 MORE_THAN_THERE_IS_MIB = 300
 PAUSE_TIMEOUT_S = 2
 SWAP_BYTES = 768 * MIB
@@ -110,11 +112,12 @@ def looked_at(made: Cage, limit_bytes: int) -> Iterator[Seen]:
 def hogs(folder: Path) -> list[str]:
     """Jobs that take more than there is, and must be caught: without swap, and with swap that must stay empty."""
     needs_cage()
-    rows = [hog_row(folder, rate, limit, "no") for rate, limit in HOGS]
+    rows = [hog_row(folder, hog, "no") for hog in (*MAPPED, *OTHERS)]
     with swap_file(folder, SWAP_BYTES):
-        rows += [hog_row(folder, rate, limit, "yes") for rate, limit in HOGS]
-    caught = sum(row[3].startswith("yes") for row in rows)
+        rows += [hog_row(folder, hog, "yes") for hog in (*MAPPED, *OTHERS)]
+    caught = sum(row[4].startswith("yes") for row in rows)
     heads = (
+        "hog ",
         "MiB/s",
         "cage, MiB",
         "swap ",
@@ -132,12 +135,16 @@ def hogs(folder: Path) -> list[str]:
     ]
 
 
-def hog_row(folder: Path, rate_mib_s: int, limit_mib: int, swap: str) -> tuple[str, ...]:
-    journal = folder / f"hog-{rate_mib_s}-{swap}.jsonl"
-    print(f"hogs: {rate_mib_s} MiB/s, swap: {swap}", file=sys.stderr, flush=True)
+def hog_row(folder: Path, hog: tuple[str, int, int], swap: str) -> tuple[str, ...]:
+    kind, rate_mib_s, limit_mib = hog
+    journal = folder / f"hog-{kind.replace('/', '')}-{rate_mib_s}-{swap}.jsonl"
+    print(f"hogs: {kind}, {rate_mib_s} MiB/s, swap: {swap}", file=sys.stderr, flush=True)
+    most_mib = limit_mib + MORE_THAN_THERE_IS_MIB
     with cage(limit_mib * MIB) as made:
         options = ("--record", journal, "--pause-timeout", PAUSE_TIMEOUT_S)
-        command = (sys.executable, "-c", HOG, rate_mib_s, limit_mib + MORE_THAN_THERE_IS_MIB)
+        command = [sys.executable, "-c", HOG, rate_mib_s, most_mib]
+        if kind in WORK_OF:
+            command = work(WORK_OF[kind], most_mib, rate_mib_s)
         if swap == "no":
             made.forbid_swap()
         with (
@@ -157,6 +164,7 @@ def hog_row(folder: Path, rate_mib_s: int, limit_mib: int, swap: str) -> tuple[s
     if caught == "yes" and paused_s(events) == 0:
         caught = "yes, not paused"
     return (
+        kind,
         str(rate_mib_s),
         str(limit_mib),
         swap,

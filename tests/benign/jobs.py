@@ -296,6 +296,7 @@ FILES = (
 PROCESSES = (
     Job("forks-that-share", lambda s: work("shared_by_forks", s.share(0.15)), NUMPY),
     Job("forks-of-their-own", lambda s: work("own_in_forks", s.share(0.85)), NUMPY),
+    Job("forks-that-grow", lambda s: work("grow_in_forks", s.share(0.85), s.share(0.2)), cages=SMALL_CAGES),
     Job("idle-processes", lambda s: work("idle_processes", 300), cages=SMALL_CAGES),
     Job("short-processes", lambda s: work("short_processes", 4), cages=(1,)),
     Job("pool", lambda s: work("pool", s.share(0.85)), NUMPY),

@@ -552,6 +552,18 @@ def own_in_forks(size_mib: int) -> None:
         os.waitpid(pid, 0)
 
 
+def grow_in_forks(size_mib: int, rate_mib_s: float) -> None:
+    """Eight children that grow together."""
+    pids = []
+    for _ in range(8):
+        if (pid := os.fork()) == 0:
+            grow(size_mib // 8, rate_mib_s / 8)
+            os._exit(0)
+        pids.append(pid)
+    for pid in pids:
+        os.waitpid(pid, 0)
+
+
 def idle_processes(count: int) -> None:
     pids = []
     for _ in range(count):
