@@ -5,7 +5,10 @@
 # make soak    guard tokenize runs for MINUTES minutes, and disturb them
 # make lint    ruff and mypy
 # make screenshots   make the pictures in screenshots/ from scripted runs
-# make bench   measure memwatch against what people use instead (10 minutes; Debian, for the text; root, for the guard)
+# make benign  run a hundred healthy jobs under memwatch in cages of 1, 3 and 8 GiB, and report any harm (30 minutes; root)
+# make curves  run them bare, and record what they take in tests/benign/curves.txt.xz (25 minutes; root, a quiet machine)
+# make bench   measure memwatch against what people use instead (45 minutes, 30 of them for the healthy jobs; Debian, for
+#              the text; root, for the guard)
 # make clean   remove what the others made
 
 PYTHON ?= python3
@@ -13,7 +16,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-vm faults soak lint bench screenshots clean
+.PHONY: demo test test-vm faults soak lint benign curves bench screenshots clean
 
 demo: $(VENV)/installed
 	@echo "== making demo/text.txt from Python's own documentation and library"
@@ -51,11 +54,18 @@ lint: $(VENV)/installed-dev
 	@echo "== ruff and mypy"
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
+benign: $(VENV)/installed-bench
+	@$(BIN)/python -m tests.benign.run $(BENIGN_OPTIONS)
+
+curves: $(VENV)/installed-bench
+	@$(BIN)/python -m tests.benign.record $(BENIGN_OPTIONS)
+
+BENIGN_OPTIONS ?=
 CORPUS ?= tests/benchmarks/corpus.txt
 BENCH_OPTIONS ?=
 
 bench: $(VENV)/installed-bench $(CORPUS)
-	@echo "== measuring (up to 10 minutes on 2 quiet cores)"
+	@echo "== measuring (about 45 minutes on 2 quiet cores)"
 	@$(BIN)/python -m tests.benchmarks.bench $(CORPUS) $(BENCH_OPTIONS)
 
 tests/benchmarks/corpus.txt: | $(VENV)/installed-dev

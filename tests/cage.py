@@ -43,8 +43,12 @@ class Cage:
         return int((self._path / file).read_text())
 
     def stat(self, key: str) -> int:
-        lines = (self._path / "memory.stat").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.split()[0] == key)
+        return self.stats()[key]
+
+    def stats(self) -> dict[str, int]:
+        """All of memory.stat as it is at one moment."""
+        pairs = (line.split() for line in (self._path / "memory.stat").read_text().splitlines())
+        return {key: int(value) for key, value in pairs}
 
     def cache_bytes(self) -> int:
         """Page cache that can be dropped."""

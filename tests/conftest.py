@@ -99,3 +99,4 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--store-screens", action="store_true", help="Store the screens as they look now.")
     parser.addoption("--kills", type=int, default=24, help="How many random kills the resume campaign makes.")
     parser.addoption("--vm", action="store_true", help="Also run what takes a virtual machine (make test-vm).")
+    parser.addoption("--campaign", action="store_true", help="Run every healthy job in every cage (make benign).")

@@ -16,9 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memwatch.errors import printable
-from tests.benchmarks import desktop, growth, guard, throughput
+from tests.benchmarks import desktop, growth, guard, healthy, throughput
 from tests.benchmarks.measure import NotMeasured
 from tests.benchmarks.report import machine
+from tests.benign.jobs import ALL_CAGES
 
 HERE = Path(__file__).parent
 ESTIMATE_ROUNDS = 3
@@ -34,6 +35,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--base", type=int, default=6, metavar="MB", help="the smallest text of growth (%(default)s)")
     parser.add_argument("--turns", type=int, default=7, help="times the guard must react (%(default)s)")
     parser.add_argument("--desktop", type=int, default=30, metavar="SECS", help="at most, beside a job (%(default)s)")
+    parser.add_argument(
+        "--cages", type=int, nargs="+", choices=ALL_CAGES, default=ALL_CAGES, help="GiB, for healthy jobs (%(default)s)"
+    )
     parser.add_argument("--results", type=Path, default=HERE / "results.md", help="the file to write (%(default)s)")
     return parser.parse_args()
 
@@ -48,6 +52,14 @@ def cost_growth(args: argparse.Namespace, folder: Path) -> list[str]:
 
 def protection(args: argparse.Namespace, folder: Path) -> list[str]:
     return guard.report(folder, args.turns)
+
+
+def healthy_jobs(args: argparse.Namespace, folder: Path) -> list[str]:
+    return healthy.healthy(folder, args.cages)
+
+
+def hogs(args: argparse.Namespace, folder: Path) -> list[str]:
+    return healthy.hogs(folder)
 
 
 def stand_in_desktop(args: argparse.Namespace, folder: Path) -> list[str]:
@@ -70,6 +82,8 @@ SECTIONS: dict[str, tuple[str, Section]] = {
     "speed": ("Speed, memory and exactness", speed),
     "growth": ("How cost grows with the input", cost_growth),
     "guard": ("The guard", protection),
+    "healthy": ("Healthy jobs", healthy_jobs),
+    "hogs": ("Hogs", hogs),
     "desktop": ("A desktop beside the job", stand_in_desktop),
     "estimate": ("The estimate", estimate),
 }
