@@ -1,8 +1,9 @@
 """Forecast: when headroom ends, how sure that is, and how hard the machine works for its memory now.
 
 The fill rate is read from several windows, 0.2 s to 26 s long: the short ones see a hog of 2 GiB/s in time, the long
-ones a slow leak. Each window is cut into three pieces and its rate is the median of theirs, so one jump (a program that
-takes 2 GiB once) leaves it at zero. A window is believed as far ahead as it looks back, and its confidence says so:
+ones a slow leak. Each window is cut into pieces and its rate is the median of theirs, so one jump (a program that takes
+2 GiB once) leaves it at zero. The long windows, which alone can be sure, are cut into more pieces, and growth must be
+more even there: a sawtooth that happens to rise is no leak. A window is believed as far ahead as it looks back, and its confidence says so:
 
     certain  room shrinks in every piece and in the last second, and headroom ends within less than half its length,
              which is at least CERTAIN_SPAN_S
@@ -26,15 +27,16 @@ from memwatch.decide.history import HOST, History, Point
 
 # Seconds and pieces. Each half as long again as the one before, from three samples at 10 Hz to what History keeps; and
 # before them one of two pieces, for 1 GiB that a hog of 2 GiB/s takes in half a second.
-WINDOWS = ((0.2, 2), *((0.3 * 1.5**i, 3) for i in range(12)))
+WINDOWS = ((0.2, 2), *((0.3 * 1.5**i, 3) for i in range(8)), *((0.3 * 1.5**i, 6) for i in range(8, 12)))
 NOW_S = 1.0  # growth that stopped a second ago has stopped, unless it is too slow to tell
 LOOK_AHEAD = 2.0  # times a window's length; at 3, 2 GiB taken once at 4 GiB/s of 8 GiB was called a hog
 SURE_AHEAD = 1.2  # at 1, the last GiB is not seen to end 5 s ahead at 100 MiB/s
-SURE_SPAN_S = 4.5
+SURE_SPAN_S = 6.5
 CERTAIN_SPAN_S = 15.0  # on a busy virtual machine a single allocation of 2 GiB takes 12 s
 CERTAIN_AHEAD = 0.4  # at 0.55, a compile that grew for 23 s was called a hog 12 s ahead
 # A piece that shrinks at less than a third of the median is a pause in the growth.
 STEADY_SHARE = 1 / 3
+EVEN_SHARE = 1 / 2  # the same for a window that is sure
 # A desktop at rest moves tens of MiB to and fro. A small limit has a small desktop in it.
 NOISE_BYTES = 64 * MIB
 NOISE_SHARE = 1 / 64
@@ -234,8 +236,7 @@ def _fill(history: History, cuts: list[int], piece_s: float, name: str, reserve_
         return None
     left_s = max(history[last].rooms[name].available_bytes - reserve_bytes, 0) / rate
     span_s = history[last].clock_s - history[start].clock_s
-    steady = known[0] >= rate * STEADY_SHARE
-    return _Fill(left_s, _confidence(steady, left_s, span_s), rate, span_s, start, name)
+    return _Fill(left_s, _confidence(known[0] / rate, left_s, span_s), rate, span_s, start, name)
 
 
 def _goes_on(history: History, name: str, rate: float, piece_s: float) -> bool:
@@ -245,10 +246,11 @@ def _goes_on(history: History, name: str, rate: float, piece_s: float) -> bool:
     return lately_rate is not None and lately_rate >= rate * STEADY_SHARE
 
 
-def _confidence(steady: bool, left_s: float, span_s: float) -> Confidence:
-    if not steady or left_s > LOOK_AHEAD * span_s:
+def _confidence(steadiness: float, left_s: float, span_s: float) -> Confidence:
+    """`steadiness` is the rate of the slowest piece, as a share of the median."""
+    if steadiness < STEADY_SHARE or left_s > LOOK_AHEAD * span_s:
         return Confidence.LOW
-    if left_s > SURE_AHEAD * span_s or span_s < SURE_SPAN_S:
+    if left_s > SURE_AHEAD * span_s or span_s < SURE_SPAN_S or steadiness < EVEN_SHARE:
         return Confidence.MEDIUM
     is_certain = left_s <= CERTAIN_AHEAD * span_s and span_s >= CERTAIN_SPAN_S
     return Confidence.CERTAIN if is_certain else Confidence.HIGH

@@ -69,8 +69,8 @@ class Thresholds:
     tight_share: float = 1 / 2
     margin_share: float = 0.0
     watch_s: float = 60.0
-    swap_ahead_s: float = 6.5
-    warn_s: tuple[float, float] = (2.5, 6.0)
+    swap_ahead_s: float = 5.5
+    warn_s: tuple[float, float] = (1.0, 6.0)
     slow_bytes_s: float = 100 * MIB
     urgent_s: float = 4.0
     swap_bytes_s: float = 4 * MIB
