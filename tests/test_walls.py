@@ -26,7 +26,9 @@ def _loaded_by(code: str) -> set[str]:
         ),
         pytest.param("import memwatch.cli.record, memwatch.cli.export, memwatch.report.page", id="record and export"),
         pytest.param("sys.argv = ['memwatch', '--help']; import memwatch.cli; memwatch.cli.main()", id="--help"),
-        pytest.param("import memwatch.cli.diagnose, memwatch.diagnose.collect, memwatch.cli.script", id="diagnose"),
+        pytest.param(
+            "import memwatch.cli.diagnose, memwatch.diagnose.collect.all_evidence, memwatch.cli.script", id="diagnose"
+        ),
         pytest.param("import memwatch.tokenize.command", id="the coordinator, which is to stay small"),
         pytest.param("import memwatch.guard.__main__, memwatch.guard.loop", id="the guard"),
         pytest.param("import memwatch.probe.machine, memwatch.record.journal", id="what the guard reads and writes"),

@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
-from memwatch.core.findings import Diagnosis
-from memwatch.diagnose.collect import Wanted
+from memwatch.diagnose.collect.all_evidence import Wanted
+from memwatch.diagnose.findings import Diagnosis
 from memwatch.errors import ExitCode, UsageError
 from memwatch.output_file import STANDARD_OUTPUT, output_file
 
@@ -75,9 +75,9 @@ def diagnose(
 
 
 def _show_machine(wanted: Wanted, as_json: bool, html_file: str | None) -> int:
-    from memwatch.cli.diagnosis import as_object, report, width
-    from memwatch.core.diagnose import diagnose as diagnosed
-    from memwatch.diagnose.collect import collect
+    from memwatch.cli.diagnosis_text import as_object, report, width
+    from memwatch.diagnose.collect.all_evidence import collect
+    from memwatch.diagnose.conclude import diagnose as diagnosed
 
     diagnosis = diagnosed(collect(wanted))
     if html_file is not None:
@@ -90,7 +90,7 @@ def _show_machine(wanted: Wanted, as_json: bool, html_file: str | None) -> int:
 
 
 def _write_page(wanted: Wanted, diagnosis: Diagnosis, path: str) -> None:
-    from memwatch.diagnose.pages import page_events
+    from memwatch.diagnose.page_events import page_events
     from memwatch.report.page import report_page
 
     page = report_page(page_events(wanted, diagnosis), diagnosis, wanted.show_commands)

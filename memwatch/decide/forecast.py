@@ -3,7 +3,8 @@
 The fill rate is read from several windows, 0.2 s to 26 s long: the short ones see a hog of 2 GiB/s in time, the long
 ones a slow leak. Each window is cut into pieces and its rate is the median of theirs, so one jump (a program that takes
 2 GiB once) leaves it at zero. The long windows, which alone can be sure, are cut into more pieces, and growth must be
-more even there: a sawtooth that happens to rise is no leak. A window is believed as far ahead as it looks back, and its confidence says so:
+more even there: a sawtooth that happens to rise is no leak. A window is believed as far ahead as it looks back, and its
+confidence says so:
 
     certain  room shrinks in every piece and in the last second, and headroom ends within less than half its length,
              which is at least CERTAIN_SPAN_S

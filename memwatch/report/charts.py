@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import tzinfo
 
-from memwatch.core.findings import Finding
 from memwatch.core.units import format_duration
+from memwatch.diagnose.findings import Finding
 from memwatch.report.axes import time_ticks
 from memwatch.report.html import Html, element, joined
 from memwatch.report.marks import Mark

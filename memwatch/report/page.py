@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from datetime import tzinfo
 
 from memwatch import __version__
-from memwatch.core.findings import Diagnosis, Finding
 from memwatch.core.programs import program_name
 from memwatch.core.units import format_duration, format_size
+from memwatch.diagnose.findings import Diagnosis, Finding
 from memwatch.record.events import Event
 from memwatch.report.charts import charts
 from memwatch.report.html import Html, clock_time, element, joined, text

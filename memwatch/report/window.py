@@ -1,6 +1,6 @@
 """Which part of a record a report should show: what was found, and what led up to it."""
 
-from memwatch.core.findings import Diagnosis
+from memwatch.diagnose.findings import Diagnosis
 
 BEFORE_S = 900.0
 AFTER_S = 300.0

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.cli.diagnosis import as_object, report
-from memwatch.core.findings import Cause, Confidence, Diagnosis, Finding, Source
+from memwatch.cli.diagnosis_text import as_object, report
+from memwatch.diagnose.findings import Cause, Confidence, Diagnosis, Finding, Source
 from memwatch.record.events import encode, sample_event
 from memwatch.record.replay import read_events
-from tests.core.timeline.records import freeze
+from tests.diagnose.timeline.records import freeze
 from tests.helpers import error_of, memwatch
 from tests.record.examples import whole_run
 
 RECORDED = Path(__file__).parent.parent / "diagnose" / "recorded"
-EXAMPLES = Path(__file__).parent.parent / "core" / "scripts" / "examples"
+EXAMPLES = Path(__file__).parent.parent / "diagnose" / "scripts" / "examples"
 NOW_T = 1794844800.0
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.diagnose.capture import Captured, command_lines, file_lines
+from memwatch.diagnose.collect.capture import Captured, command_lines, file_lines
 from tests.helpers import HANG_S
 from tests.record.examples import as_nobody
 

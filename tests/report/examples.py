@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from memwatch.core.findings import Cause, Confidence, Diagnosis, Finding, Source
 from memwatch.core.sample import Gpu, Limit, Memory, Paging, Pressure, Process, Sample
 from memwatch.core.units import GIB, MIB
+from memwatch.diagnose.findings import Cause, Confidence, Diagnosis, Finding, Source
 from memwatch.record.alive import GuardId
 from memwatch.record.events import Event, action_event, exit_event, sample_event, start_event, verdict_event
 

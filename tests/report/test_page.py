@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from memwatch.core.findings import Diagnosis
+from memwatch.diagnose.findings import Diagnosis
 from memwatch.record.events import sample_event
 from memwatch.report.page import report_page
 from tests.record.examples import sample

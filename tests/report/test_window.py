@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from memwatch.core.findings import Diagnosis
+from memwatch.diagnose.findings import Diagnosis
 from memwatch.report.window import AFTER_S, BEFORE_S, window_around
 from tests.report.examples import BEGIN_T, diagnosis
 

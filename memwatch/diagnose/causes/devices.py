@@ -1,0 +1,204 @@
+"""Causes outside RAM: a full disk, and the graphics card."""
+
+from collections.abc import Iterable
+
+from memwatch.core.units import MIB, format_size
+from memwatch.diagnose.causes.phrases import clock, listed, sentence
+from memwatch.diagnose.evidence import Evidence
+from memwatch.diagnose.findings import Cause, Confidence, Finding
+from memwatch.diagnose.logs.log_events import DiskFull, GpuError, GpuFull
+from memwatch.diagnose.timeline.model import GpuUse
+
+FULL_DISK_BYTES = 100 * MIB
+FULL_DISK_SHARE = 0.002
+FULL_CARD_SHARE = 0.97
+IDLE_CARD_SHARE = 0.10
+ROOMY_CARD_SHARE = 0.90
+
+# NVIDIA's own table of Xid errors says more; these are the ones that people meet.
+_XIDS = {
+    8: "the card did not finish its work in time",
+    13: "a program made the card do something it cannot",
+    31: "a program touched memory of the card that is not its own",
+    43: "the card stopped processing for a program",
+    45: "a program was ended while it used the card",
+    48: "memory of the card is damaged beyond repair (double bit error)",
+    61: "the card's own firmware failed",
+    62: "the card's own firmware failed",
+    63: "a damaged part of the card's memory was taken out of use",
+    64: "a damaged part of the card's memory could not be taken out of use",
+    74: "the link between cards (NVLink) failed",
+    79: "the card has fallen off the bus: power, heat, a riser or the slot",
+    94: "memory of the card is damaged; one program was hit",
+    95: "memory of the card is damaged; every program may be hit",
+    109: "a program kept the card from switching to another",
+    119: "the card's own processor (GSP) did not answer",
+    120: "the card's own processor (GSP) failed",
+}
+_OTHER_XID = "which NVIDIA's table of Xid errors explains"
+_RESET = "the driver reset the card, because it did not answer"
+_OWN_FAULT = (13, 31, 43, 45)  # of the program on the card; the card is well
+
+
+def disk_findings(evidence: Evidence) -> list[Finding]:
+    found = []
+    state = evidence.state
+    full = [] if state is None else [
+        disk for disk in state.disks if disk.free_bytes < max(FULL_DISK_BYTES, FULL_DISK_SHARE * disk.total_bytes)
+    ]  # fmt: skip
+    if full:
+        names = listed([f"{disk.path} ({format_size(disk.free_bytes)} free)" for disk in full])
+        found.append(_disk_finding(f"The disk is full now: {names}.", ["the file system itself"], evidence.now_t))
+    for line in evidence.timelines:
+        if line.least_disk_free_bytes is not None and line.least_disk_free_bytes < FULL_DISK_BYTES:
+            left = format_size(line.least_disk_free_bytes)
+            when = clock(line.least_disk_free_t, evidence.now_t)
+            what = f"The disk was full: {left} left at {when}."
+            found.append(_disk_finding(what, [line.name], line.least_disk_free_t))
+    events = [] if evidence.log is None else [event for event in evidence.log.events if isinstance(event, DiskFull)]
+    if events:
+        shown = [f"log of {event.who} at {clock(event.t, evidence.now_t)}: {event.detail}" for event in events[:3]]
+        found.append(_disk_finding("A program could not write, because a disk was full.", shown, events[-1].t))
+    for run in evidence.runs:
+        if run.disk_full_words is not None:
+            what = f"{run.name} could not write, because a disk was full."
+            found.append(_disk_finding(what, [f"its own words: {run.disk_full_words}"], run.ended_t))
+    return found
+
+
+def _disk_finding(what: str, shown: list[str], t: float | None) -> Finding:
+    return Finding(
+        Cause.DISK_FULL,
+        what,
+        "Programs that cannot write fail, or wait; a desktop may not even start.",
+        Confidence.HIGH,
+        tuple(shown),
+        ("Make room: `du -xh / | sort -h | tail -40` shows where it went.",),
+        t,
+        t,
+    )
+
+
+def gpu_findings(evidence: Evidence) -> list[Finding]:
+    return [*_xid_findings(evidence), *_gpu_memory_findings(evidence)]
+
+
+def _xid_findings(evidence: Evidence) -> list[Finding]:
+    events = [] if evidence.log is None else [event for event in evidence.log.events if isinstance(event, GpuError)]
+    if not events:
+        return []
+    codes = sorted({event.code for event in events if event.code is not None})
+    # Error 45 only says that another one came before it.
+    telling = [code for code in codes if code != 45] or codes
+    meaning = listed([f"Xid {code}, {_XIDS.get(code, _OTHER_XID)}" for code in telling]) if telling else _RESET
+    own = bool(codes) and all(code in _OWN_FAULT for code in codes)
+    names = [event.name for event in events if event.name]
+    by = f", while {listed(list(dict.fromkeys(names)))} ran on it" if names else ""
+    times = [event.t for event in events if event.t is not None]
+    shown = [f"kernel log at {clock(event.t, evidence.now_t)}: {_error(event)}" for event in events[:3]]
+    if len(events) > 3:
+        shown.append(f"kernel log: {len(events) - 3} more until {clock(max(times, default=None), evidence.now_t)}")
+    return [
+        Finding(
+            Cause.GPU_XID,
+            f"The graphics card reported an error{by}.",
+            sentence([meaning]),
+            Confidence.HIGH,
+            tuple(shown),
+            _xid_advice(own),
+            min(times, default=None),
+            max(times, default=None),
+        )
+    ]
+
+
+def _error(event: GpuError) -> str:
+    return event.detail if event.code is None else f"Xid {event.code}, {event.detail}".rstrip(", ")
+
+
+def _xid_advice(own: bool) -> tuple[str, ...]:
+    if own:
+        return ("The program on the card is at fault, or its driver: update both; compute-sanitizer finds the place.",)
+    return (
+        "Check the card's power, heat and slot, and update its driver; if it comes again, have the card tested.",
+        "nvidia-smi -q shows what the card itself has counted.",
+    )
+
+
+def _gpu_memory_findings(evidence: Evidence) -> list[Finding]:
+    shown, times, names = [], [], []
+    for event in () if evidence.log is None else evidence.log.events:
+        if isinstance(event, GpuFull):
+            shown.append(f"kernel log at {clock(event.t, evidence.now_t)}: {event.detail}")
+            times.append(event.t)
+    for run in evidence.runs:
+        if run.gpu_full_words is not None:
+            shown.append(f"{run.name}'s own words: {run.gpu_full_words}")
+            names.append(run.name)
+            times.append(run.ended_t)
+    full = full_cards(evidence)
+    if not shown:
+        return []  # A card that is full is used well, as long as nobody fails for it.
+    shown += [f"{use.name} held {_of(use)} at {clock(use.most_memory_t, evidence.now_t)}" for use in full]
+    known = [t for t in times if t is not None]
+    return [
+        Finding(
+            Cause.GPU_MEMORY,
+            f"The graphics card's memory was full{': ' + listed(names) + ' failed for it' if names else ''}.",
+            "That memory is the card's own: it ends a program, and does not freeze the machine.",
+            Confidence.HIGH if full or names else Confidence.MEDIUM,
+            tuple(shown[:4]),
+            ("Use smaller batches, or a smaller model; nvidia-smi shows who else is on the card.",),
+            min(known, default=None),
+            max(known, default=None),
+        )
+    ]
+
+
+def full_cards(evidence: Evidence) -> list[GpuUse]:
+    return [use for use in _uses(evidence) if (_filled(use) or 0.0) >= FULL_CARD_SHARE]
+
+
+def gpu_ruled_out(evidence: Evidence, uses: Iterable[GpuUse] | None) -> str | None:
+    """In words; None if it cannot be ruled out. `uses` is of the time that matters, None if nobody looked then."""
+    events = () if evidence.log is None else evidence.log.events
+    if uses is None or any(isinstance(event, GpuError | GpuFull) for event in events):
+        return None
+    cards = list(uses)
+    if not cards:
+        return "GPU (there is none)"
+    if not all(_is_idle(use) for use in cards):
+        return None
+    return f"GPU ({'; '.join(map(_idle_words, cards))})"
+
+
+def _is_idle(use: GpuUse) -> bool:
+    if use.asleep:
+        return True
+    if use.mean_used_fraction is None or use.mean_used_fraction > IDLE_CARD_SHARE:
+        return False
+    filled = _filled(use)
+    return filled is not None and filled < ROOMY_CARD_SHARE
+
+
+def _idle_words(use: GpuUse) -> str:
+    if use.asleep or use.mean_used_fraction is None:
+        return "asleep"
+    return f"{use.mean_used_fraction * 100:.0f} %, {_of(use)}"
+
+
+def _of(use: GpuUse) -> str:
+    """'1.1 of 12.0 GiB'."""
+    used, total = format_size(use.most_memory_bytes or 0), format_size(use.memory_total_bytes or 0)
+    number, _, unit = used.partition(" ")
+    return f"{number if total.endswith(f' {unit}') else used} of {total}"
+
+
+def _filled(use: GpuUse) -> float | None:
+    if use.most_memory_bytes is None or not use.memory_total_bytes:
+        return None
+    return use.most_memory_bytes / use.memory_total_bytes
+
+
+def _uses(evidence: Evidence) -> list[GpuUse]:
+    return [use for line in evidence.timelines for use in line.gpus or ()]

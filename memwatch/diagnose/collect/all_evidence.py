@@ -1,0 +1,123 @@
+"""All evidence there is: of one run, or of the last days."""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from memwatch.core.units import format_number
+from memwatch.diagnose.collect.from_journals import read_machine, read_run
+from memwatch.diagnose.collect.machine_state import read_state, state_source
+from memwatch.diagnose.collect.system_logs import USUAL_PLACES, LogPlaces, read_logs
+from memwatch.diagnose.evidence import Evidence, Run
+from memwatch.diagnose.findings import Source
+from memwatch.diagnose.timeline.model import Timeline
+from memwatch.errors import MemwatchError
+from memwatch.record.events import Event
+from memwatch.record.find import journal_of
+from memwatch.record.folder import runs_path
+from memwatch.record.machine_log import read_machine_events
+from memwatch.record.runs import journals
+
+# What led to a run's trouble, and what came of it: a kernel may take minutes to say so.
+BEFORE_RUN_S = 60.0
+AFTER_RUN_S = 180.0
+
+ReadMachine = Callable[[float, float], Iterable[Event]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked about: a run by its name, or else all since `since_t`."""
+
+    now_t: float
+    since_t: float
+    run: str | None = None
+    show_commands: bool = False
+
+
+def collect(
+    wanted: Wanted, places: LogPlaces = USUAL_PLACES, read_events: ReadMachine = read_machine_events
+) -> Evidence:
+    """Raises MemwatchError where the run that was asked for cannot be read; everything else is optional."""
+    booted_t = wanted.now_t - time.clock_gettime(time.CLOCK_BOOTTIME)
+    sources: list[Source] = []
+    timelines: list[Timeline] = []
+    runs: list[Run] = []
+    for timeline, run in _runs(wanted, booted_t, sources):
+        timelines.append(timeline)
+        runs.append(run)
+    since_t, until_t = _window(wanted, runs)
+    timelines += _machine(wanted, since_t, until_t, booted_t, read_events, sources)
+    log, log_sources = read_logs(wanted.now_t, since_t, places)
+    state = read_state(wanted.now_t, _folders(), wanted.show_commands)
+    return Evidence(
+        now_t=wanted.now_t,
+        state=state,
+        log=log,
+        timelines=tuple(timelines),
+        runs=tuple(runs),
+        sources=(*sources, *log_sources, state_source(state)),
+        start_t=since_t,
+        end_t=until_t,
+        is_of_run=wanted.run is not None,
+    )
+
+
+def _runs(wanted: Wanted, booted_t: float, sources: list[Source]) -> list[tuple[Timeline, Run]]:
+    path = journal_of(wanted.run) if wanted.run is not None else _last_journal(wanted, sources)
+    if path is None:
+        return []
+    try:
+        timeline, run = read_run(path, wanted.show_commands, booted_t)
+    except OSError as error:
+        if wanted.run is not None:
+            raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
+        sources.append(Source("the last run", missing=f"{path}: {error.strerror}"))
+        return []
+    found = format_number(timeline.samples, "sample")
+    sources.append(Source(f"run {run.run_id}", found=found, start_t=timeline.start_t, end_t=timeline.end_t))
+    return [(timeline, run)]
+
+
+def _last_journal(wanted: Wanted, sources: list[Source]) -> Path | None:
+    try:
+        found = journals(Path(runs_path()))
+        if found and found[-1].stat().st_mtime >= wanted.since_t:
+            return found[-1]
+        missing = "nothing was run lately" if found else "nothing was run yet"
+    except OSError as error:
+        missing = str(error.strerror)
+    sources.append(Source("the last run", missing=missing))
+    return None
+
+
+def _window(wanted: Wanted, runs: list[Run]) -> tuple[float, float]:
+    if wanted.run is None or not runs or runs[0].started_t is None:
+        return wanted.since_t, wanted.now_t
+    ended_t = wanted.now_t if runs[0].ended_t is None else runs[0].ended_t
+    return runs[0].started_t - BEFORE_RUN_S, ended_t + AFTER_RUN_S
+
+
+def _machine(
+    wanted: Wanted, since_t: float, until_t: float, booted_t: float, read_events: ReadMachine, sources: list[Source]
+) -> list[Timeline]:
+    try:
+        timeline = read_machine(read_events(since_t, until_t), wanted.show_commands, until_t, booted_t)
+    except OSError as error:
+        sources.append(Source("memwatch record", missing=f"{error.filename or 'its files'}: {error.strerror}"))
+        return []
+    if not timeline.samples:
+        why = "it did not run then; `memwatch record`, kept running, shows who grew before a freeze"
+        sources.append(Source("memwatch record", missing=why))
+        return []
+    found = format_number(timeline.samples, "sample")
+    sources.append(Source("memwatch record", found=found, start_t=timeline.start_t, end_t=timeline.end_t))
+    return [timeline]
+
+
+def _folders() -> list[str]:
+    """Where a full disk would be felt."""
+    return ["/", os.path.expanduser("~"), tempfile.gettempdir(), "/var", os.getcwd()]

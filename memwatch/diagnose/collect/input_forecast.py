@@ -1,0 +1,64 @@
+"""The forecast for an input, as `memwatch estimate` measures it; by another process, because it loads tokenizers."""
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+
+from memwatch.diagnose.collect.capture import Captured, command_lines
+from memwatch.diagnose.scripts.script_forecast import InputForecast
+from memwatch.errors import MemwatchError
+from memwatch.probe.procfs import HostMemory
+
+ESTIMATE_S = 60.0
+
+
+def forecast_of(path: str) -> InputForecast:
+    """From the file's size alone where it cannot be measured: a kind that is unknown, a vocabulary that is missing."""
+    try:
+        size_bytes = os.stat(path).st_size
+    except OSError as error:
+        raise MemwatchError(f"cannot look at {path}: {error.strerror}") from error
+    memory = HostMemory("/proc").read()
+    available_bytes = None if memory is None else memory.available_bytes
+    return measured(_estimated(path), size_bytes) or InputForecast.from_size(size_bytes, available_bytes)
+
+
+def measured(estimate: Mapping[str, object], size_bytes: int) -> InputForecast | None:
+    """From the JSON of `memwatch estimate`; None if it does not tell."""
+    tokens, script, memory = (_part(estimate, key) for key in ("tokens", "list_script", "memory"))
+    least, most, per_token = _number(tokens, "low"), _number(tokens, "high"), _number(script, "bytes_per_token")
+    if least is None or most is None or per_token is None:
+        return None
+    available = _number(memory, "available")
+    full_at = [at for key in ("swaps_at_tokens", "dies_at_tokens") if (at := _number(script, key)) is not None]
+    return InputForecast(
+        size_bytes,
+        least,
+        most,
+        least * per_token,
+        most * per_token,
+        None if available is None else int(available),
+        is_measured=True,
+        full_at_tokens=min(full_at, default=None),
+    )
+
+
+def _estimated(path: str) -> Mapping[str, object]:
+    command = [sys.executable, "-m", "memwatch", "estimate", "--json", "--", os.path.abspath(path)]
+    text = "\n".join(command_lines(command, Captured(), seconds=ESTIMATE_S))
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}  # It has said on stderr what it cannot do.
+    return found if isinstance(found, dict) else {}
+
+
+def _part(found: Mapping[str, object], key: str) -> Mapping[str, object]:
+    part = found.get(key)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _number(found: Mapping[str, object], key: str) -> float | None:
+    value = found.get(key)
+    return float(value) if isinstance(value, int | float) else None

@@ -1,0 +1,156 @@
+"""Scripts that people really use: what is wrong is found on its line, and what is right is passed over."""
+
+import warnings
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from memwatch.core.units import GIB
+from memwatch.diagnose.scripts.hits import WORDS, Pattern
+from memwatch.diagnose.scripts.read import MOST_HITS, SOURCE_CHARACTERS, read_script
+from memwatch.diagnose.scripts.script_forecast import InputForecast
+
+EXAMPLES = Path(__file__).parent / "examples"
+
+
+def hits(source: str) -> list[tuple[int, Pattern]]:
+    return [(hit.line, hit.pattern) for hit in read_script(dedent(source).strip())]
+
+
+def patterns(source: str) -> list[Pattern]:
+    return [pattern for _, pattern in hits(source)]
+
+
+def test_the_script_of_the_story() -> None:
+    first, second = read_script((EXAMPLES / "mission.py").read_bytes())
+    assert (first.line, first.pattern) == (15, Pattern.TOKEN_LIST)
+    assert first.source == "all_tokens.extend(enc.encode_ordinary(chunk))"
+    assert (second.line, second.pattern) == (16, Pattern.LIST_TO_ARRAY)
+    assert "tofile" in first.instead
+
+
+def test_a_prepare_that_reads_the_whole_file() -> None:
+    found = read_script((EXAMPLES / "shakespeare.py").read_bytes())
+    assert [(hit.line, hit.pattern) for hit in found] == [
+        (16, Pattern.WHOLE_READ),
+        (22, Pattern.WHOLE_ENCODE),
+        (23, Pattern.WHOLE_ENCODE),
+        (26, Pattern.LIST_TO_ARRAY),
+        (27, Pattern.LIST_TO_ARRAY),
+    ]
+
+
+def test_a_prepare_that_reads_and_splits_the_whole_file() -> None:
+    found = read_script((EXAMPLES / "split_whole.py").read_bytes())
+    assert [(hit.line, hit.pattern) for hit in found] == [
+        (14, Pattern.WHOLE_READ),
+        (15, Pattern.WHOLE_SPLIT),
+        (20, Pattern.TOKEN_LIST),
+        (21, Pattern.LIST_TO_ARRAY),
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["fineweb_llmc.py", "fineweb_list.py", "openwebtext.py", "mission_stream.py", "mission_sharded.py"]
+)
+def test_scripts_that_are_fine_are_passed_over(name: str) -> None:
+    assert read_script((EXAMPLES / name).read_bytes()) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("lines = open('big.txt').readlines()", Pattern.WHOLE_LINES),
+        ("with open(path) as f:\n    lines = list(f)", Pattern.WHOLE_LINES),
+        ("with open(path) as f:\n    docs = [json.loads(line) for line in f]", Pattern.RECORD_LIST),
+        ("d = []\nwith open(p) as f:\n    for line in f:\n        d.append(json.loads(line))", Pattern.RECORD_LIST),
+        ("docs = []\nfor line in open(p):\n    if line.strip():\n        docs.append(line)", Pattern.RECORD_LIST),
+        ("data = Path(path).read_text()", Pattern.WHOLE_READ),
+        ("with gzip.open(path, 'rt') as f:\n    data = f.read(-1)", Pattern.WHOLE_READ),
+        ("with open(path) as f:\n    records = json.load(f)", Pattern.WHOLE_JSON),
+        ("df = pd.read_csv('train.csv')", Pattern.WHOLE_TABLE),
+        ("df = pd.read_parquet(path)", Pattern.WHOLE_PARQUET),
+        ("table = pq.read_table(path)", Pattern.WHOLE_PARQUET),
+        ("x = np.loadtxt(path)", Pattern.WHOLE_ARRAY),
+        ("x = np.fromfile(path, dtype=np.uint16)", Pattern.WHOLE_ARRAY),
+        ("ds = load_dataset('x', keep_in_memory=True)", Pattern.DATASET_IN_MEMORY),
+        ("ds = load_dataset('x')['train']\ndf = ds.to_pandas()", Pattern.DATASET_IN_MEMORY),
+        ("ds = datasets.load_dataset('x')\nrows = list(ds)", Pattern.DATASET_IN_MEMORY),
+        ("ids = []\nfor doc in docs:\n    t = enc.encode(doc)\n    ids += t + [eot]", Pattern.TOKEN_LIST),
+        ("ids = [t for doc in docs for t in enc.encode(doc)]", Pattern.TOKEN_LIST),
+        ("a = np.array([])\nfor doc in docs:\n    a = np.append(a, f(doc))", Pattern.ARRAY_GROWTH),
+        ("text = ''\nfor line in open(path):\n    text += line", Pattern.WHOLE_TEXT),
+        ("words = re.findall(r'x', open(path).read())", Pattern.WHOLE_SPLIT),
+        ("def load(p):\n    with open(p) as f:\n        return f.read()\nwords = load(p).split()", Pattern.WHOLE_SPLIT),
+    ],
+)  # fmt: skip
+def test_what_holds_everything_is_found(source: str, expected: Pattern) -> None:
+    assert expected in patterns(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "with open(path) as f:\n    while chunk := f.read(1 << 20):\n        work(chunk)",
+        "with open(path) as f:\n    for line in f:\n        work(line)",
+        "with open(path) as f:\n    head = f.read(4096)",
+        "with open('config.json') as f:\n    config = json.load(f)",
+        "exec(open('configurator.py').read())",
+        "with open('/proc/meminfo') as f:\n    text = f.read()",
+        "with open(vocab_path) as f:\n    vocab = f.read().split()",
+        "with open(path, 'w') as f:\n    f.write(text)",
+        "for part in pd.read_csv(path, chunksize=10_000):\n    work(part)",
+        "head = pd.read_csv(path, nrows=5)",
+        "for batch in pq.ParquetFile(path).iter_batches():\n    work(batch)",
+        "losses = []\nfor step in range(steps):\n    losses.append(train())",
+        "ids = []\nfor prompt in ['a', 'b']:\n    ids.extend(enc.encode(prompt))",
+        "x = np.array([1, 2, 3])",
+        "x = np.array(enc.encode(prompt))",
+        "parts = line.split()",
+        "data = text.encode('utf-8')",
+        "names = []\nfor line in open(path):\n    if line.startswith('#'):\n        names.append(line)",
+        "first = []\nfor line in open(path):\n    first.append(line)\n    if len(first) > 10:\n        break",
+        "some = []\nfor line in open(p):\n    some.append(line)\n    if len(some) == 9:\n        some.clear()",
+        "for line in open(path):\n    ids = []\n    for word in line.split():\n        ids.append(enc.encode(word))",
+        "def one(doc):\n    ids = [eot]\n    ids.extend(enc.encode(doc))\n    return np.array(ids)",
+        "ds = load_dataset('x', streaming=True)\nfor row in ds:\n    work(row)",
+        "x = np.load(path, mmap_mode='r')\ny = np.memmap(path)",
+        "seen = set()\nfor line in open(path):\n    seen.add(hash(line))",
+    ],
+)  # fmt: skip
+def test_what_is_fine_is_passed_over(source: str) -> None:
+    assert hits(source) == []
+
+
+def test_every_pattern_has_its_words() -> None:
+    assert set(WORDS) == set(Pattern)
+
+
+def test_a_long_line_is_shortened_and_hits_are_counted_once() -> None:
+    (hit,) = read_script("data = open(" + repr("x" * 300) + ").read()")
+    assert len(hit.source) == SOURCE_CHARACTERS
+    many = "\n".join(["f = open(p)"] + ["d = f.read()"] * 200)
+    assert len(read_script(many)) == MOST_HITS
+
+
+def test_somebody_elses_invalid_escape_is_not_our_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_script("x = '\\d'") == []
+
+
+@pytest.mark.parametrize("source", [b"def (:", b"\0", b"x = " + b"(" * 5000, b"\xff\xfe"])
+def test_what_is_no_python_is_an_error_of_a_known_kind(source: bytes) -> None:
+    with pytest.raises((SyntaxError, ValueError, RecursionError, MemoryError)):
+        read_script(source)
+
+
+def test_a_forecast_from_the_size_alone_says_so() -> None:
+    big = InputForecast.from_size(46 * GIB, 41 * GIB)
+    assert big.fits is False
+    assert "that does not fit: 41.0 GiB of memory is available here" in big.sentences()
+    assert big.sentences()[-1] == "rough figures, from the size of the file alone"
+    assert InputForecast.from_size(1000, GIB).fits is True
+    assert InputForecast.from_size(GIB, 10 * GIB).fits is None
+    assert InputForecast.from_size(GIB, None).fits is None
