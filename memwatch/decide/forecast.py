@@ -265,9 +265,19 @@ def _rate(history: History, name: str, start: int, end: int) -> float | None:
 
 
 def _job_fill(history: History, latest: Point, fill: _Fill | None) -> float | None:
-    """The job's own growth over the window that decided, or else over the last seconds."""
-    earlier = history[fill.start] if fill is not None else history.before(RATES_S, SHORTEST_RATES_S)
-    if earlier is None or earlier.job_bytes is None or latest.job_bytes is None:
+    """The job's own growth over the window that decided, or over the last second if it grew less then.
+
+    A job that has just taken all that it wants is not to blame for the program that grows beside it now.
+    """
+    if fill is None:
+        return _job_rate(latest, history.before(RATES_S, SHORTEST_RATES_S))
+    over_window = _job_rate(latest, history[fill.start])
+    lately = _job_rate(latest, history.before(min(NOW_S, fill.span_s), 0.0))
+    return over_window if lately is None or over_window is None else min(over_window, lately)
+
+
+def _job_rate(latest: Point, earlier: Point | None) -> float | None:
+    if earlier is None or earlier.job_bytes is None or latest.job_bytes is None or earlier is latest:
         return None
     return (latest.job_bytes - earlier.job_bytes) / (latest.clock_s - earlier.clock_s)
 
