@@ -98,8 +98,8 @@ def _xid_advice(codes: set[int]) -> tuple[str, ...]:
         return ("The program on the card is at fault, or its driver: update both; compute-sanitizer finds the place.",)
     if codes & _MEMORY_DAMAGE:
         return (
-            "nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT: shows the damage; `nvidia-smi --gpu-reset`, with no job on"
-            " the card, takes damaged memory out of use.",
+            "nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT: shows the damage; `nvidia-smi --gpu-reset`, with no job"
+            " on the card, takes damaged memory out of use.",
             "If it returns, have the card replaced.",
         )
     if codes & _LINK:

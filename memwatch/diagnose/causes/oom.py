@@ -10,7 +10,7 @@ from memwatch.diagnose.causes.phrases import clock, listed, moment, sentence, ti
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.faults import ManagedKill, Manager
-from memwatch.diagnose.logs.log_events import Platform
+from memwatch.diagnose.logs.log_events import DaemonKill, Platform
 from memwatch.diagnose.logs.oom import Limit, NoVictim, OomKill, ProgramSum, Shortage
 from memwatch.diagnose.timeline.growth import Growth
 
@@ -50,16 +50,23 @@ def oom_findings(evidence: Evidence, told: Iterable[int | None]) -> list[Finding
 
 
 def managed_kill_findings(evidence: Evidence) -> list[Finding]:
-    """OOM kills that only systemd, Slurm or Kubernetes report. With the kernel's own lines there is nothing to add."""
+    """OOM kills that only systemd, Slurm or Kubernetes report. Beside the kernel's own lines they add nothing."""
     events = () if evidence.log is None else evidence.log.events
-    told = [event for event in events if isinstance(event, ManagedKill)]
-    if any(isinstance(event, OomKill) for event in events):
-        return []
+    kills = [event for event in events if isinstance(event, OomKill | DaemonKill)]
+    told = [
+        event
+        for event in events
+        if isinstance(event, ManagedKill) and not any(_is_same_moment(event.t, kill.t) for kill in kills)
+    ]
     return [
         _managed_finding(manager, [kill for kill in told if kill.manager == manager], evidence)
         for manager in Manager
         if any(kill.manager == manager for kill in told)
     ]
+
+
+def _is_same_moment(t: float | None, kill_t: float | None) -> bool:
+    return t is None or kill_t is None or abs(t - kill_t) <= ONE_INCIDENT_S
 
 
 def holder_of(kill: OomKill) -> Holder | None:
@@ -440,8 +447,8 @@ def _more_memory(kill: OomKill, evidence: Evidence) -> list[str]:
         return ["The swap is zram, which is RAM itself: a swap file beside it adds real room."]
     if kill.swap_total_bytes == 0:
         return [
-            "fallocate -l 8G /swapfile; chmod 600 /swapfile; mkswap /swapfile; swapon /swapfile: adds swap, so that idle"
-            " memory can leave RAM."
+            "fallocate -l 8G /swapfile; chmod 600 /swapfile; mkswap /swapfile; swapon /swapfile: adds swap, so that"
+            " idle memory can leave RAM."
         ]
     return []
 

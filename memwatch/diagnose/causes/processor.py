@@ -45,9 +45,9 @@ def lockup_findings(evidence: Evidence) -> list[Finding]:
             Confidence.HIGH if len(kinds) > 1 or Stuck.HARD in kinds else Confidence.MEDIUM,
             tuple(shown),
             (
-                "journalctl -k -b | grep -A30 -E 'soft lockup|hard LOCKUP|rcu.*stall': the stack names the driver to update.",
-                "In a virtual machine: `vmstat 1` shows the time that the host takes (st). Elsewhere: undo overclocking, run"
-                " memtest86+.",
+                "journalctl -k -b | grep -A30 -E 'soft lockup|hard LOCKUP|rcu.*stall': the stack names the driver.",
+                "In a virtual machine: `vmstat 1` shows the time that the host takes (st). Elsewhere: undo"
+                " overclocking, run memtest86+.",
             ),
             min(known_t, default=None),
             max(known_t, default=None),
@@ -128,8 +128,8 @@ def _allocation_finding(events: list[AllocationFailure], evidence: Evidence) -> 
         f"The kernel could not give {names} {size} in one piece (order {largest.order}); no process was killed.",
         "Memory is fragmented: enough may be free, in pieces that are smaller."
         if is_large
-        else "It was needed at once, where the kernel may not wait (GFP_ATOMIC, often for network packets): a packet is lost,"
-        " or the request is repeated.",
+        else "It was needed at once, where the kernel may not wait (GFP_ATOMIC, often for network packets): a packet is"
+        " lost, or the request is repeated.",
         Confidence.HIGH if is_large else Confidence.MEDIUM,
         tuple(
             f"kernel log{moment(event.t, evidence.now_t)}: {event.name}, order {event.order}" for event in events[:3]
