@@ -1,7 +1,7 @@
 """Hung tasks, which the kernel found to wait for minutes; and cores that are too few now."""
 
 from memwatch.core.units import GIB, format_size
-from memwatch.diagnose.causes.phrases import clock, listed
+from memwatch.diagnose.causes.phrases import listed, moment
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.log_events import HungTask, Wait
@@ -19,6 +19,16 @@ _WAITS = {
     Wait.MEMORY: (
         Cause.MEMORY_STALLS,
         "Their stacks show that the kernel was making room in memory for them, or reading back what was swapped out.",
+        Confidence.MEDIUM,
+    ),
+    Wait.FILE_SYSTEM: (
+        Cause.HUNG_TASKS,
+        "Their stacks show that they waited for a file system: its disk, its server, or a lock in it.",
+        Confidence.MEDIUM,
+    ),
+    Wait.DEVICE: (
+        Cause.HUNG_TASKS,
+        "Their stacks show that they waited for a device, or its driver.",
         Confidence.MEDIUM,
     ),
     Wait.UNKNOWN: (
@@ -110,7 +120,11 @@ def _hung_finding(wait: Wait, tasks: list[HungTask], evidence: Evidence) -> Find
         f"Programs hung for {max(task.seconds for task in tasks)} s and more: {names}.",
         why,
         confidence,
-        tuple(f"kernel log: {task.name} ({task.pid}) blocked at {clock(task.t, evidence.now_t)}" for task in tasks[:3]),
+        tuple(
+            f"kernel log: {task.name} ({task.pid}) blocked{moment(task.t, evidence.now_t)}"
+            + ("" if task.function is None else f", in {task.function}")
+            for task in tasks[:3]
+        ),
         (*dirty_advice(evidence), record) if wait == Wait.WRITING else (record,),
         # The kernel speaks up only after so many seconds: that is when it began.
         min((task.t - task.seconds for task in tasks if task.t is not None), default=None),

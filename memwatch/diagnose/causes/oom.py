@@ -273,7 +273,8 @@ def _why(kills: list[OomKill], first: OomKill, holder: Holder | None) -> str:
         parts.append(None if limit is None else f"the limit was {format_size(limit)}")
         parts.append("the rest of the machine was not short of memory, as far as this shows")
     else:
-        parts += [_machine(first), _swap(first)]
+        bound = "only memory of the NUMA nodes it is bound to counted (cpuset or mempolicy)"
+        parts += [_machine(first), _swap(first), bound if first.is_node_bound else None]
     asked = None if first.invoked_by is None or first.no_victim == NoVictim.CUT else first.invoked_by
     parts.append(None if asked is None else f"{asked} asked for more")
     parts.append(_again(kills))

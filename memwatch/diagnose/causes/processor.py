@@ -5,7 +5,7 @@ from memwatch.core.units import format_size
 from memwatch.diagnose.causes.phrases import listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.faults import AllocationFailure, HardwareError, Lockup, Overheating, Stuck
+from memwatch.diagnose.logs.faults import AllocationFailure, HardwareError, Lockup, Overheating, Part, Stuck
 
 PAGE_BYTES = 4096
 MOST_ORDER = 30
@@ -68,19 +68,25 @@ def hardware_findings(evidence: Evidence) -> list[Finding]:
     if not events:
         return []
     known_t = [event.t for event in events if event.t is not None]
-    is_memory = any(event.is_memory for event in events)
+    parts = {event.part for event in events}
+    is_memory, is_power = Part.MEMORY in parts, Part.POWER in parts
+    what = "errors of a memory module" if is_memory else "too low a voltage" if is_power else "a machine check"
+    advice: tuple[str, ...] = (
+        "ras-mc-ctl --error-count; ras-mc-ctl --errors (rasdaemon): show which module, and how often.",
+        "Undo overclocking (XMP too), run memtest86+ over night, and replace the module that it names.",
+    )
+    if is_power and not is_memory:
+        advice = ("Use a stronger power supply and a shorter cable; unplug USB devices that it feeds.",)
     return [
         Finding(
             Cause.HARDWARE_ERROR,
-            f"The hardware reported {'errors of a memory module' if is_memory else 'a machine check'}"
-            f"{'' if len(events) == 1 else f', in {len(events)} lines'}.",
-            "A corrected error (CE) does no harm yet; one that is not corrected ends programs, or the machine.",
+            f"The hardware reported {what}{'' if len(events) == 1 else f', in {len(events)} lines'}.",
+            "Too little voltage stops disks, cards and cores at random."
+            if is_power and not is_memory
+            else "A corrected error (CE) does no harm yet; one that is not corrected ends programs, or the machine.",
             Confidence.HIGH,
             tuple(f"kernel log{moment(event.t, evidence.now_t)}: {event.detail}" for event in events[:3]),
-            (
-                "ras-mc-ctl --error-count; ras-mc-ctl --errors (rasdaemon): show which module, and how often.",
-                "Undo overclocking (XMP too), run memtest86+ over night, and replace the module that it names.",
-            ),
+            advice,
             min(known_t, default=None),
             max(known_t, default=None),
         )

@@ -19,6 +19,7 @@ _WHAT = {
 }
 _WORST_FIRST = list(DiskTrouble)
 _MEDIA = re.compile(r"medium error|Medium Error|UNC\b|media error")
+_DISK_NAME = re.compile(r"(?:sd|vd|hd|nvme|mmcblk)[a-z\d]")
 _PARTITION = re.compile(
     r"^(?P<disk>(?:nvme\d+n\d+|mmcblk\d+)(?=p\d+$)|sd[a-z]+(?=\d+$)|vd[a-z]+(?=\d+$)|nvme\d+(?=n\d+))"
 )
@@ -39,11 +40,12 @@ def disk_fault_findings(evidence: Evidence) -> list[Finding]:
     hung = hung_on_disk(start_t, end_t, evidence)
     unplugged = any(isinstance(event, UsbDisconnect) for event in events)
     is_media = any(_MEDIA.search(fault.detail) for fault in faults)
+    is_server = all("server" in fault.detail for fault in faults)
     often = _how_often([fault for fault in faults if fault.trouble == worst and fault.parameters is None])
     return [
         Finding(
             Cause.DISK_FAULT,
-            f"The disk {named} {_WHAT[worst]}{often}.",
+            f"The {'file server' if is_server else 'disk'} {named} {_WHAT[worst]}{often}.",
             sentence(
                 [
                     "a sector cannot be read or written (media error)" if is_media else None,
@@ -89,7 +91,12 @@ def _advice(faults: list[DiskFault], worst: DiskTrouble, unplugged: bool) -> lis
         advice.append(
             "Use another cable, port or hub with its own power: a USB disk that is lost loses what was not written."
         )
-    disks = [_disk(fault.device) for fault in faults if not fault.device.startswith(("ata", "dm-", "loop"))]
+    servers = [fault.device for fault in faults if "server" in fault.detail]
+    if servers:
+        advice.append(f"ping {servers[0]}; nfsstat -m: a server that does not answer stops all programs that use it.")
+        if all("server" in fault.detail for fault in faults):
+            return advice
+    disks = [_disk(fault.device) for fault in faults if _DISK_NAME.match(fault.device)]
     disk = f"/dev/{disks[0]}" if disks else "/dev/sdX (`ls -l /sys/class/block | grep ata`)"
     advice.append(f"smartctl -a {disk}: shows what the disk has counted; `smartctl -t long {disk}` tests it.")
     if worst in (DiskTrouble.READ_ONLY, DiskTrouble.JOURNAL):

@@ -60,11 +60,17 @@ class GpuHang:
     detail: str
 
 
+class Part(StrEnum):
+    MEMORY = "memory module"
+    POWER = "power supply"
+    OTHER = "other"
+
+
 @dataclass(frozen=True, slots=True)
 class HardwareError:
     t: float | None
     detail: str
-    is_memory: bool
+    part: Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +130,12 @@ _DISKS = tuple(
         (DiskTrouble.ERROR, rf"{_ATA}error: \{{.*\bUNC\b"),
         (DiskTrouble.TIMEOUT, rf"{_ATA}(?:exception Emask|failed command: (?:READ|WRITE|FLUSH))"),
         (DiskTrouble.GONE, rf"{_ATA}(?:disabled$|disable device)"),
+        (DiskTrouble.GONE, r"sd (?P<device>[\d:]+): rejecting I/O to offline device"),
+        (DiskTrouble.GONE, rf"sd \S+ \[{_BLOCK}\].*(?:offline|DID_NO_CONNECT|DID_BAD_TARGET)"),
+        (DiskTrouble.ERROR, rf"BTRFS.*\(device {_BLOCK}.*errno=-5 IO failure"),
+        (DiskTrouble.TIMEOUT, rf"sd \S+ \[{_BLOCK}\].*(?:uas_eh_abort_handler|timing out command|DID_TIME_OUT)"),
+        (DiskTrouble.TIMEOUT, r"(?P<device>mmc\d+): (?:Timeout waiting for hardware|.*error -110)"),
+        (DiskTrouble.TIMEOUT, r"(?:nfs|NFS): server (?P<device>\S+) not responding"),
     )
 )
 _SOFT = re.compile(
@@ -151,6 +163,7 @@ _NOUVEAU = re.compile(
 _MEMORY_ERROR = re.compile(r"EDAC .*(?:MEMORY ERROR|\b[CU]E\b .*memory|memory .*error)|Memory failure: ")
 _MACHINE_CHECK = re.compile(r"(?:mce: )?\[Hardware Error\]: (?:CPU \d+: )?Machine Check.*|"
                             r".*(?:Uncorrected hardware memory error|Fatal machine check)")  # fmt: skip
+_POWER = re.compile(r".*(?:Under-?voltage detected|power supply .*(?:fail|lost))", re.IGNORECASE)
 _HOT = re.compile(r"(?:mce: )?CPU\d+: (?:Core|Package) temperature above threshold.*\(total events = (?P<times>\d+)\)|"
                   r".*critical temperature reached")  # fmt: skip
 _ALLOCATION = re.compile(r"(?P<name>.{1,32}?): page allocation failure[:.] order:(?P<order>\d+)")
@@ -167,7 +180,7 @@ HINT = (
     r"nvme|ata\d|journal|read-?only|I/O error|medium error|Sense Key|lockup|LOCKUP|stall|timeout|GPU HANG|GPU hang|"
     r"GPU reset|Process information|Timedout|Engine reset|nouveau|EDAC|Hardware Error|Memory failure|temperature|"
     r"page allocation failure|USB disconnect|error: \{|OOM|oom[-_]kill|XFS|BTRFS|Buffer I/O|"
-    r"target error|machine check|page fault"
+    r"target error|machine check|page fault|offline|DID_|uas_eh|mmc\d|not responding|[Vv]oltage|power supply|IO failure"
 )
 
 
@@ -226,9 +239,11 @@ _DRIVERS = (
 def _hardware(t: float | None, text: str) -> Fault | None:
     detail = text[:MOST_DETAIL_CHARACTERS]
     if _MEMORY_ERROR.match(text) is not None:
-        return HardwareError(t, detail, is_memory=True)
+        return HardwareError(t, detail, Part.MEMORY)
+    if _POWER.match(text) is not None:
+        return HardwareError(t, detail, Part.POWER)
     if _MACHINE_CHECK.match(text) is not None:
-        return HardwareError(t, detail, is_memory="memory" in text)
+        return HardwareError(t, detail, Part.MEMORY if "memory" in text else Part.OTHER)
     if (match := _HOT.match(text)) is not None:
         return Overheating(t, int(match["times"] or 1))
     return None

@@ -69,6 +69,8 @@ class Wait(StrEnum):
 
     MEMORY = "memory"
     WRITING = "writing"
+    FILE_SYSTEM = "file system"
+    DEVICE = "device"
     UNKNOWN = "unknown"
 
 
@@ -84,6 +86,12 @@ _FOR_WRITING = re.compile(
 )
 
 
+_FOR_FILE_SYSTEM = re.compile(
+    r"(?:xfs|ext4|btrfs|zfs|zpl|spa|txg|dmu|arc|dbuf|f2fs|bch2|fuse|nfs4?|rpc|cifs|smb2|ceph|gfs2|overlayfs|ovl|ntfs3?)_"
+)
+_FOR_DEVICE = re.compile(r"(?:blk|nvme|scsi|sd|usb|dm|md|raid\d+|mmc|ata|drm|amdgpu|i915|nouveau|nvidia|mlx\d|iwl)_")
+
+
 @dataclass(frozen=True, slots=True)
 class HungTask:
     t: float | None
@@ -91,6 +99,7 @@ class HungTask:
     name: str
     seconds: int  # at least so long
     wait: Wait = Wait.UNKNOWN
+    function: str | None = None  # of the kernel, in which it shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +157,9 @@ class LogEvents:
 
     def of(self, kind: type) -> list[LogEvent]:
         return [event for event in self.events if isinstance(event, kind)]
+
+
+_WHY_FIRST = list(Wait)
 
 
 @dataclass(slots=True)
@@ -268,9 +280,10 @@ class _Reader:
         hung.lines += 1
         for frame in _FRAME.finditer(text):
             wait = _wait(frame["function"])
-            # Whoever makes room in memory may wait for a write as well: the shortage is why it writes.
-            if wait == Wait.MEMORY or hung.task.wait == Wait.UNKNOWN:
-                hung.task = replace(hung.task, wait=wait)
+            # Whoever makes room in memory may wait for a write as well, and a write for a file system and its device:
+            # the first of them is why.
+            if _WHY_FIRST.index(wait) < _WHY_FIRST.index(hung.task.wait):
+                hung.task = replace(hung.task, wait=wait, function=frame["function"])
         if hung.lines >= MOST_FRAMES:
             self._close_hung()
 
@@ -295,6 +308,12 @@ class _Reader:
 
 
 def _wait(function: str) -> Wait:
-    if _FOR_MEMORY.match(function):
-        return Wait.MEMORY
-    return Wait.WRITING if _FOR_WRITING.match(function) else Wait.UNKNOWN
+    for wait, pattern in (
+        (Wait.MEMORY, _FOR_MEMORY),
+        (Wait.WRITING, _FOR_WRITING),
+        (Wait.FILE_SYSTEM, _FOR_FILE_SYSTEM),
+        (Wait.DEVICE, _FOR_DEVICE),
+    ):
+        if pattern.match(function):
+            return wait
+    return Wait.UNKNOWN

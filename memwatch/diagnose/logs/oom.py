@@ -60,6 +60,7 @@ _PANIC = re.compile(r"Kernel panic - not syncing: Out of memory: (?P<which>compu
 _KILLED = re.compile(
     r"(?P<before>.*?)Killed process (?P<pid>\d+)(?:, UID \d+,)? \((?P<name>.*?)\)(?=,|\s+total-vm|\s*$| \()(?P<rest>.*)"
 )
+_BEFORE_VICTIM = re.compile(r"ut of memory(?: \(oom_kill_allocating_task\))?: $")
 _SIZE = re.compile(r"\b(?P<part>anon|file|shmem)-rss:(?P<kib>\d+)kB")
 _ADJUSTED = re.compile(r"oom_score_adj:(?P<adj>-?\d+)")
 # One of these stands in every line that can begin a report.
@@ -135,6 +136,7 @@ class OomKill:
     cgroup: str | None = None
     cgroup_limit_bytes: int | None = None
     task_cgroup: str | None = None  # the victim's own
+    is_node_bound: bool = False  # only the memory of some NUMA nodes counted (cpuset, mempolicy)
     ram_bytes: int | None = None
     swap_total_bytes: int | None = None
     swap_free_bytes: int | None = None
@@ -213,6 +215,7 @@ class _Open:
     limit: Limit = Limit.UNKNOWN
     cgroup: str | None = None
     task_cgroup: str | None = None
+    is_node_bound: bool = False
     limit_bytes: int | None = None
     ram_bytes: int | None = None
     swap_total_bytes: int | None = None
@@ -347,6 +350,7 @@ class OomReader:
     def _take_verdict(self, report: _Open, constraint: str, text: str) -> None:
         report.is_oom = True
         report.limit = Limit.CGROUP if constraint == "CONSTRAINT_MEMCG" else Limit.MACHINE
+        report.is_node_bound = constraint in ("CONSTRAINT_CPUSET", "CONSTRAINT_MEMORY_POLICY")
         task = _TASK_MEMCG.search(text)
         report.task_cgroup = None if task is None else task["path"]
         if report.limit == Limit.CGROUP and (path := _MEMCG.search(text) or task) is not None:
@@ -389,7 +393,7 @@ class OomReader:
             self._open = report
         if "emory cgroup out of memory" in match["before"]:
             report.limit = Limit.CGROUP
-        elif match["before"].endswith("ut of memory: ") and report.limit == Limit.UNKNOWN:
+        elif _BEFORE_VICTIM.search(match["before"]) and report.limit == Limit.UNKNOWN:
             report.limit = Limit.MACHINE
         elif report.limit == Limit.UNKNOWN and self._chosen is not None:
             report.limit = self._chosen[1]
@@ -424,6 +428,7 @@ class OomReader:
             cgroup=report.cgroup if in_cgroup else None,
             cgroup_limit_bytes=report.limit_bytes if in_cgroup else None,
             task_cgroup=report.task_cgroup,
+            is_node_bound=report.is_node_bound,
             ram_bytes=report.ram_bytes,
             swap_total_bytes=report.swap_total_bytes,
             swap_free_bytes=report.swap_free_bytes,

@@ -220,8 +220,8 @@ def _time_of(found: dict[str, str | None], now_t: float) -> float | None:
             return None
         now = datetime.fromtimestamp(now_t)
         year = int(found.get("year") or now.year)
-        clock = (found.get("time") or "").replace(",", ".").partition(".")[0]
-        when = datetime.strptime(f"{year} {month} {found.get('day')} {clock}", "%Y %m %d %H:%M:%S")
+        hour, minute, second = (int(part) for part in (found.get("time") or "")[:8].split(":"))
+        when = datetime(year, month, int(found.get("day") or 0), hour, minute, second)
         if found.get("year") is None and when > now + timedelta(days=1):
             when = when.replace(year=year - 1)  # A line of December, read in January.
         return when.timestamp()
