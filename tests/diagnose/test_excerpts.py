@@ -64,7 +64,9 @@ def faults_in(diagnosis: Diagnosis, expected: dict[str, Any]) -> list[str]:
     return faults
 
 
-@pytest.mark.parametrize("name", cases("open"))
-def test_an_excerpt_is_concluded_rightly(name: str) -> None:
-    diagnosis = diagnose(pasted_evidence(str(FOLDER / "open" / f"{name}.log"), NOW_T))
-    assert faults_in(diagnosis, cases("open")[name]) == []
+@pytest.mark.parametrize(
+    ("folder", "name"), [(folder, name) for folder in ("open", "held_out", "fresh") for name in cases(folder)]
+)
+def test_an_excerpt_is_concluded_rightly(folder: str, name: str) -> None:
+    diagnosis = diagnose(pasted_evidence(str(FOLDER / folder / f"{name}.log"), NOW_T))
+    assert faults_in(diagnosis, cases(folder)[name]) == []

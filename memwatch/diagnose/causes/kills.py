@@ -19,7 +19,7 @@ def daemon_findings(evidence: Evidence) -> list[Finding]:
     kills = [event for event in events if isinstance(event, DaemonKill)]
     groups = _incidents([kill for kill in kills if kill.killer == Killer.OOMD])
     found = [_oomd_finding(group, evidence) for group in groups]
-    for killer in (Killer.EARLYOOM, Killer.NOHANG):
+    for killer in (Killer.EARLYOOM, Killer.NOHANG, Killer.LMKD):
         groups = _incidents([kill for kill in kills if kill.killer == killer])
         found += [_process_finding(group, evidence) for group in groups]
     groups = _incidents([kill for kill in kills if kill.killer == Killer.TALOS])

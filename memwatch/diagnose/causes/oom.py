@@ -4,18 +4,19 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memwatch.core.units import format_duration, format_size
+from memwatch.core.units import GIB, format_duration, format_size
 from memwatch.diagnose.causes.memory_shortage import main_grower
 from memwatch.diagnose.causes.phrases import clock, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.faults import ManagedKill, Manager
 from memwatch.diagnose.logs.log_events import DaemonKill, Platform
-from memwatch.diagnose.logs.oom import Limit, NoVictim, OomKill, ProgramSum, Shortage
+from memwatch.diagnose.logs.oom import SMALL_VICTIM_BYTES, Limit, NoVictim, OomKill, ProgramSum, Shortage
 from memwatch.diagnose.timeline.growth import Growth
 
 ONE_INCIDENT_S = 120.0  # kills that follow one another so closely are one story
 MUCH_SHARE = 0.10  # of RAM: worth naming, where no process holds it
+LEAST_HOLDER_SHARE = 0.05
 MOST_SHARE = 0.5  # of RAM, or of the limit: whoever holds so much is the reason
 SAME_SIZE_SHARE = 0.10
 SCRIPT_ADVICE = "memwatch diagnose --script FILE.py: points at the lines of a Python script that hold everything."
@@ -71,7 +72,13 @@ def _is_same_moment(t: float | None, kill_t: float | None) -> bool:
 
 def holder_of(kill: OomKill) -> Holder | None:
     """What held most, from the table and the memory lines; None where the report has neither."""
-    held = [Holder(program.name, program.taken_bytes, program) for program in kill.programs[:1]]
+    whole = kill.cgroup_limit_bytes if kill.in_cgroup else kill.ram_bytes
+    least = SMALL_VICTIM_BYTES if whole is None else LEAST_HOLDER_SHARE * whole
+    held = [
+        Holder(program.name, program.taken_bytes, program)
+        for program in kill.programs[:1]
+        if program.taken_bytes >= least  # A table of small processes does not show who held the memory.
+    ]
     if not kill.in_cgroup:
         held += _held_by_no_process(kill)
     return max(held, key=lambda each: each.taken_bytes, default=None)
@@ -84,21 +91,20 @@ def _held_by_no_process(kill: OomKill) -> list[Holder]:
         (kill.huge_pages_bytes, "reserved huge pages",
          "sysctl vm.nr_hugepages: shows the number reserved; `sysctl -w vm.nr_hugepages=0` returns them."),
         (kill.page_tables_bytes, "page tables", "grep -E 'VmPTE' /proc/[0-9]*/status | sort -k2 -n: shows whose."),
-        (_unaccounted_bytes(kill), "not in any process and in no counter",
-         "Look at drivers and ZFS: `arc_summary | head -30` shows the ARC, zfs_arc_max limits it."),
+        (_unaccounted_bytes(kill), "memory that no counter shows (drivers, ZFS ARC)",
+         "arc_summary | head -30: shows the ZFS ARC, which zfs_arc_max limits; else a driver (graphics, balloon) holds it."),
     )  # fmt: skip
     return [Holder(words, size, advice=advice) for size, words, advice in parts if size]
 
 
 def _unaccounted_bytes(kill: OomKill) -> int | None:
-    """RAM that neither a process nor a counter of the report explains; None where too much of the report is missing."""
-    if kill.ram_bytes is None or kill.table_rss_bytes is None or kill.free_bytes is None or kill.slab_bytes is None:
+    """RAM that no counter of the report explains; None where too much of the report is missing. The table is no help:
+    it counts shared memory once for each process, and people shorten it."""
+    counted = (kill.anonymous_bytes, kill.page_cache_bytes, kill.free_bytes, kill.slab_bytes)
+    if kill.ram_bytes is None or any(size is None for size in counted):
         return None
-    if not kill.programs:
-        return None
-    known = kill.table_rss_bytes + kill.free_bytes + kill.slab_bytes
-    more = (kill.shmem_bytes, kill.page_tables_bytes, kill.page_cache_bytes, kill.huge_pages_bytes)
-    return max(kill.ram_bytes - known - sum(size or 0 for size in more), 0)
+    more = (kill.page_tables_bytes, kill.huge_pages_bytes, kill.reserved_bytes)
+    return max(kill.ram_bytes - sum(size or 0 for size in (*counted, *more)), 0)
 
 
 def _kills(evidence: Evidence) -> list[OomKill]:
@@ -215,6 +221,8 @@ def _ended(kills: list[OomKill], evidence: Evidence) -> str:
         return " and there was no process that the kernel may kill"
     if no_victim == NoVictim.PANIC:
         return " and the kernel panicked, as panic_on_oom tells it to"
+    if kills[0].pid is not None:
+        return f" and the kernel chose {kills[0].name} ({kills[0].pid}) to be killed"
     by = "" if kills[0].invoked_by is None else f" when {kills[0].invoked_by} asked for more"
     return f"{by}; the log ends before the kernel names a victim"
 
@@ -275,6 +283,9 @@ def _why(kills: list[OomKill], first: OomKill, holder: Holder | None) -> str:
     else:
         bound = "only memory of the NUMA nodes it is bound to counted (cpuset or mempolicy)"
         parts += [_machine(first), _swap(first), bound if first.is_node_bound else None]
+        if first.was_roomy:
+            free = format_size(first.free_bytes or 0)
+            parts.append(f"{free} was free: a cgroup's limit on kernel memory (kmem), or one zone, was used up")
     asked = None if first.invoked_by is None or first.no_victim == NoVictim.CUT else first.invoked_by
     parts.append(None if asked is None else f"{asked} asked for more")
     parts.append(_again(kills))
@@ -330,14 +341,14 @@ def _confidence(kill: OomKill, holder: Holder | None) -> Confidence:
         return Confidence.LOW
     if kill.no_victim == NoVictim.NONE_LEFT:
         return Confidence.MEDIUM if kill.ram_bytes is None else Confidence.HIGH
-    if kill.no_victim is not None:
+    if kill.no_victim is not None or kill.was_roomy:
         return Confidence.MEDIUM
     return Confidence.MEDIUM if kill.is_small_victim and holder is None else Confidence.HIGH
 
 
 def _missing(kills: list[OomKill], first: OomKill, is_holder_known: bool) -> list[str]:
     missing = []
-    if any(kill.no_victim == NoVictim.CUT for kill in kills):
+    if any(kill.no_victim == NoVictim.CUT and kill.pid is None for kill in kills):
         missing.append(_WHICH_VICTIM)
     if kills[0].limit == Limit.UNKNOWN:
         missing.append(_WHICH_LIMIT)
@@ -352,7 +363,7 @@ def _log_lines(kills: list[OomKill], first: OomKill, evidence: Evidence) -> list
     now_t = evidence.now_t
     lines = [
         f"kernel log: oom-kill of {kill.name} ({kill.pid}){moment(kill.t, now_t)}"
-        if kill.pid is not None
+        if kill.pid is not None and kill.no_victim is None
         else f"kernel log: OOM report{moment(kill.t, now_t)}, without a victim"
         for kill in kills[:3]
     ]
@@ -446,7 +457,7 @@ def _more_memory(kill: OomKill, evidence: Evidence) -> list[str]:
         ]
     if Platform.ZRAM in platforms:
         return ["The swap is zram, which is RAM itself: a swap file beside it adds real room."]
-    if kill.swap_total_bytes == 0:
+    if kill.swap_total_bytes == 0 and (kill.ram_bytes or GIB) >= GIB:
         return [
             "fallocate -l 8G /swapfile; chmod 600 /swapfile; mkswap /swapfile; swapon /swapfile: adds swap, so that"
             " idle memory can leave RAM."

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from memwatch.core.units import MIB
+from memwatch.core.units import KIB, MIB
 from memwatch.diagnose.logs.faults import HINT as FAULT_HINT
 from memwatch.diagnose.logs.faults import MOST_DETAIL_CHARACTERS, Fault, ManagedKill, Manager, read_fault
 from memwatch.diagnose.logs.log_lines import KERNEL, LogLine
@@ -40,9 +40,10 @@ _NOHANG_SENT = re.compile(r"\s*Send(?:ing)? (?P<signal>SIG\w+) to the victim")
 # One of these stands in every line that begins something; nearly all lines of a log have none, and cost one look.
 _HINT = re.compile(
     rf"{OOM_HINT}|{FAULT_HINT}|INFO: task|NVRM|nvidia|amdgpu|i915|xe |\[TTM\]|\[drm\]|No space left|ENOSPC|"
-    r"microsoft-standard|zram"
+    r"microsoft-standard|zram|lowmemorykiller"
 )
 _TALOS = re.compile(r"\[talos\] Sending SIGKILL to cgroup .*\"cgroup\": \"(?P<cgroup>[^\"]*)\"")
+_LMKD = re.compile(r".*lowmemorykiller: Kill(?:ing)? '(?P<name>[^']+)' \((?P<pid>\d+)\).* to free (?P<kib>\d+)kB")
 _WSL = re.compile(r".*microsoft-standard")
 _POD_LIMIT = re.compile(r"\s+memory: +(?P<limit>\d+(?:\.\d+)?[KMGT]i?)$")
 _CAUSED_BY = re.compile(r"caused by previous Xid (?P<code>\d+)")
@@ -55,6 +56,7 @@ class Killer(StrEnum):
     EARLYOOM = "earlyoom"
     NOHANG = "nohang"
     TALOS = "Talos"
+    LMKD = "lowmemorykiller"  # of Android
 
 
 class Platform(StrEnum):
@@ -264,6 +266,8 @@ class _Reader:
             self._add(GpuFull(t, text[:MOST_DETAIL_CHARACTERS]))
         elif (match := _TALOS.match(text)) is not None:
             self._add(DaemonKill(t, Killer.TALOS, match["cgroup"].removeprefix("/sys/fs/cgroup")))
+        elif (match := _LMKD.match(text)) is not None:
+            self._add(DaemonKill(t, Killer.LMKD, match["name"], int(match["pid"]), int(match["kib"]) * KIB))
         elif _FULL_DISK.match(text) is not None:
             self._add(DiskFull(t, KERNEL, text[:MOST_DETAIL_CHARACTERS]))
         elif (fault := read_fault(t, text)) is not None:

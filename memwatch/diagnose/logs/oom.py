@@ -30,12 +30,14 @@ _ROW = re.compile(r"\[ *(?P<pid>\d+)\] +(?P<rest>.*)")
 _VERDICT = re.compile(r"oom-kill:constraint=(?P<constraint>CONSTRAINT_\w+),")
 _MEMCG = re.compile(r",oom_memcg=(?P<path>/.*?),task_memcg=")
 _TASK_MEMCG = re.compile(r",task_memcg=(?P<path>/.*?),task=")
+_CHOSEN_TASK = re.compile(r",task=(?P<name>.*),pid=(?P<pid>\d+),uid=")
 _OLD_MEMCG = re.compile(r"Task in (?P<task>/.*) killed as a result of limit of (?P<path>/.*)")
 _STATS_FOR = re.compile(r"Memory cgroup stats for (?P<path>/[^:]*):")
 _LIMIT = re.compile(r"memory: usage (?P<usage>\d+)kB, limit (?P<limit>\d+)kB")
 _FREE_SWAP = re.compile(r"Free swap\s+= (?P<kib>\d+)kB")
 _TOTAL_SWAP = re.compile(r"Total swap = (?P<kib>\d+)kB")
 _RAM = re.compile(r"(?P<pages>\d+) pages RAM")
+_RESERVED = re.compile(r"(?P<pages>\d+) pages (?:reserved|cma reserved)")
 _HUGE = re.compile(r"hugepages_total=(?P<total>\d+) .*hugepages_size=(?P<kib>\d+)kB")
 _COUNT = re.compile(r"\b(?P<key>[a-z_]+):(?P<pages>\d+)\b(?!kB)")
 _COUNTED = re.compile(
@@ -45,7 +47,9 @@ _ZONE = re.compile(
     r"(?:Node \d+ )?(?P<zone>DMA32|DMA|Normal|HighMem|Movable) free:(?P<free>\d+)kB.*? min:(?P<min>\d+)kB"
 )
 # In the stack of the request that failed: through a cgroup's account, or through the machine's allocator.
-_THROUGH_CGROUP = re.compile(r"\bmem_cgroup_(?:out_of_memory|oom_synchronize|oom)\b|\btry_charge_memcg\b")
+_THROUGH_CGROUP = re.compile(
+    r"\bmem_cgroup_(?:out_of_memory|oom_synchronize|oom)\b|\btry_charge_memcg\b|(?<!\? )\b_*mem_cgroup_try_charge\b"
+)
 _THROUGH_MACHINE = re.compile(
     r"^\s*(?:\[<[0-9a-f]+>\] )?__alloc_(?:pages|frozen_pages)\w*(?:slowpath|may_oom)|out_of_memory from __alloc_pages|"
     r"^\s*(?:\[<[0-9a-f]+>\] )?pagefault_out_of_memory"
@@ -85,9 +89,9 @@ class Shortage(StrEnum):
 
 
 class NoVictim(StrEnum):
-    """Why a report names no victim."""
+    """Why a report does not say that a victim was killed."""
 
-    CUT = "cut"  # its last line is missing
+    CUT = "cut"  # its last line is missing; the victim that was chosen may be known
     NONE_LEFT = "none left"  # the kernel found none that it may kill
     PANIC = "panic"  # panic_on_oom
 
@@ -127,7 +131,7 @@ class Zone:
 @dataclass(frozen=True, slots=True)
 class OomKill:
     t: float | None
-    pid: int | None  # None: no victim is named; see `no_victim`
+    pid: int | None  # None: no victim is named
     name: str
     rss_bytes: int | None
     oom_score_adj: int | None = None
@@ -151,6 +155,8 @@ class OomKill:
     shmem_bytes: int | None = None
     page_tables_bytes: int | None = None
     page_cache_bytes: int | None = None
+    anonymous_bytes: int | None = None  # of all processes, tmpfs and shared memory included; locked memory too
+    reserved_bytes: int = 0  # by firmware and kernel, from the start
     huge_pages_bytes: int | None = None
     is_by_hand: bool = False
     no_victim: NoVictim | None = None
@@ -184,6 +190,13 @@ class OomKill:
         if taken is None:
             return False
         return taken < (SMALL_VICTIM_BYTES if whole is None else SMALL_VICTIM_SHARE * whole)
+
+    @property
+    def was_roomy(self) -> bool:
+        """Much memory was free all the same."""
+        if self.in_cgroup or self.free_bytes is None or not self.ram_bytes:
+            return False
+        return self.free_bytes >= ZONE_ROOMY_SHARE * self.ram_bytes
 
     @property
     def shortage(self) -> Shortage:
@@ -227,10 +240,12 @@ class _Open:
     pages: dict[str, int] = field(default_factory=dict)
     zones: list[Zone] = field(default_factory=list)
     huge_pages_bytes: int | None = None
+    reserved_bytes: int = 0
     is_by_hand: bool = False
     is_oom: bool = False  # said to be one, so that it counts without a victim
     has_kill: bool = False
     no_victim: NoVictim = NoVictim.CUT
+    chosen: tuple[int, str] | None = None  # of the verdict's line, which comes before the kill
 
 
 class OomReader:
@@ -275,7 +290,8 @@ class OomReader:
         self.is_reading = False
         self._chosen = None
         if report is not None and report.is_oom and not report.has_kill:
-            yield self._made(report, report.t, None, "", None, None)
+            pid, name = report.chosen or (None, "")
+            yield replace(self._made(report, report.t, pid, name, None, None), no_victim=report.no_victim)
 
     def _report(self, t: float | None) -> _Open:
         """The one that is open, or a new one: of a cut report the first lines are missing."""
@@ -336,6 +352,8 @@ class OomReader:
             report.swap_total_bytes = int(total["kib"]) * KIB
         elif (ram := _RAM.match(text)) is not None:
             report.ram_bytes = int(ram["pages"]) * self._page_bytes
+        elif (reserved := _RESERVED.match(text)) is not None:
+            report.reserved_bytes += int(reserved["pages"]) * self._page_bytes
         elif (zone := _ZONE.match(text)) is not None:
             report.zones.append(Zone(zone["zone"], int(zone["free"]) * KIB, int(zone["min"]) * KIB))
         elif (huge := _HUGE.search(text)) is not None:
@@ -351,6 +369,8 @@ class OomReader:
         report.is_oom = True
         report.limit = Limit.CGROUP if constraint == "CONSTRAINT_MEMCG" else Limit.MACHINE
         report.is_node_bound = constraint in ("CONSTRAINT_CPUSET", "CONSTRAINT_MEMORY_POLICY")
+        if (chosen := _CHOSEN_TASK.search(text)) is not None:
+            report.chosen = int(chosen["pid"]), chosen["name"]
         task = _TASK_MEMCG.search(text)
         report.task_cgroup = None if task is None else task["path"]
         if report.limit == Limit.CGROUP and (path := _MEMCG.search(text) or task) is not None:
@@ -443,6 +463,8 @@ class OomReader:
             shmem_bytes=self._counted(report, "shmem"),
             page_tables_bytes=self._counted(report, "pagetables"),
             page_cache_bytes=self._counted(report, "active_file", "inactive_file"),
+            anonymous_bytes=self._counted(report, "active_anon", "inactive_anon", "unevictable"),
+            reserved_bytes=report.reserved_bytes,
             huge_pages_bytes=report.huge_pages_bytes,
             is_by_hand=report.is_by_hand,
             no_victim=report.no_victim if pid is None else None,

@@ -57,6 +57,14 @@ _ISO = re.compile(r"(?P<t>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]
 _UNIX = re.compile(r"(?P<t>\d{9,11}\.\d+) (?=\S+ )")
 _DATE = re.compile(rf"(?:(?P<year>\d{{4}}) )?(?P<month>{_MONTH}) {{1,2}}(?P<day>\d{{1,2}})[.,]? (?P<time>{_TIME}):?\s+")
 _DAY_FIRST = re.compile(rf"(?P<day>\d{{1,2}})[.]? (?P<month>{_MONTH}) (?:(?P<year>\d{{4}}) )?(?P<time>{_TIME}):?\s+")
+# logread of OpenWrt, and ctime(3): the year stands last, and a facility may follow.
+_CTIME = re.compile(
+    rf"\[?[^\W\d_]{{2,4}}\.? (?P<month>{_MONTH}) {{1,2}}(?P<day>\d{{1,2}}) (?P<time>{_TIME})(?: (?P<year>\d{{4}}))?\]? "
+    r"(?:[a-z]+\.[a-z]+ )?"
+)
+# What another program wrote before the line, as a last resort: "Received message <4>Jun  8 11:15:43 box kernel: ...".
+_BEFORE_KERNEL = re.compile(r".{1,80}?\bkernel: ?(?=\S)")
+_BEFORE_UPTIME = re.compile(r".{1,60}?(?=\[ *\d+\.\d{6}\] )")
 _TIME_ONLY = re.compile(rf"{_TIME}:?\s+(?=\S)")
 _NETCONSOLE = re.compile(r"(?:\S+ )?\d{1,3},\d+,(?P<us>\d+),[-c][^;]{0,40};")
 _SYSLOGD = re.compile(r"Message from'? syslogd")
@@ -145,7 +153,7 @@ def _peel_one(peeled: _Peeled, bare: str, now_t: float) -> str | None:
         peeled.is_stamped = peeled.is_tagged = True
         peeled.uptime_s = int(match["us"][:18]) / 1e6
         return bare[match.end() :]
-    for pattern in (_ISO_BRACKET, _NAMED_DAY, _ISO, _UNIX, _DATE, _DAY_FIRST):
+    for pattern in (_ISO_BRACKET, _NAMED_DAY, _ISO, _UNIX, _CTIME, _DATE, _DAY_FIRST):
         if (match := pattern.match(bare)) is not None:
             peeled.is_stamped = True
             peeled.t = _time_of(match.groupdict(), now_t)
@@ -159,7 +167,6 @@ def _without_tag(peeled: _Peeled, bare: str) -> str | None:
         return bare[match.end() :]
     if (match := _KERNEL_TAG.match(bare)) is not None:
         peeled.is_tagged = True
-        # A host of several words is prose: "I ran dmesg and kernel: ...".
         return bare[match.end() :]
     patterns = [_NAMED_TAG, _PROGRAM_TAG]
     if peeled.is_stamped and peeled.uptime_s is None:
@@ -169,6 +176,11 @@ def _without_tag(peeled: _Peeled, bare: str) -> str | None:
             peeled.who = match["who"]
             peeled.is_tagged = True
             return bare[match.end() :]
+    if not peeled.is_stamped and (match := _BEFORE_UPTIME.match(bare)) is not None:
+        return bare[match.end() :]
+    if not peeled.is_stamped and (match := _BEFORE_KERNEL.match(bare)) is not None:
+        peeled.is_tagged = True
+        return bare[match.end() :]
     return None
 
 
