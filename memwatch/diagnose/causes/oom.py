@@ -92,7 +92,7 @@ def _held_by_no_process(kill: OomKill) -> list[Holder]:
          "sysctl vm.nr_hugepages: shows the number reserved; `sysctl -w vm.nr_hugepages=0` returns them."),
         (kill.page_tables_bytes, "page tables", "grep -E 'VmPTE' /proc/[0-9]*/status | sort -k2 -n: shows whose."),
         (_unaccounted_bytes(kill), "memory that no counter shows (drivers, ZFS ARC)",
-         "arc_summary | head -30: shows the ZFS ARC, which zfs_arc_max limits; else a driver (graphics, balloon) holds it."),
+         "arc_summary | head -30: shows the ZFS ARC (zfs_arc_max limits it); else a driver holds it."),
     )  # fmt: skip
     return [Holder(words, size, advice=advice) for size, words, advice in parts if size]
 
