@@ -215,6 +215,22 @@ class TestScripts:
         assert done.code == 1
         assert "is not Python that can be read in line 1" in error_of(done)
 
+    def test_nothing_is_called_fine_that_was_not_followed(self, tmp_path: Path) -> None:
+        path = tmp_path / "prepare.py"
+        path.write_text("from lib import load_documents\nout = []\nfor doc in load_documents():\n    out.append(doc)\n")
+        done = memwatch("diagnose", "--script", path)
+        assert done.code == 0
+        assert "but not all could be followed" in done.out
+        assert "line 4: the loop goes through load_documents(), which is defined elsewhere" in done.out
+
+    def test_a_notebook_names_cell_and_line(self, tmp_path: Path) -> None:
+        path = tmp_path / "prepare.ipynb"
+        path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": ["df = pd.read_csv('train.csv')"]}]}))
+        done = memwatch("diagnose", "--script", path)
+        assert done.code == 3
+        assert "(cell 1, line 1)" in done.out
+        assert "run tokenize" not in done.out  # A table is not text to be tokenized.
+
     def test_a_script_is_read_and_never_run(self, tmp_path: Path) -> None:
         path = tmp_path / "prepare.py"
         path.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
