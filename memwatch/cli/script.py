@@ -75,9 +75,8 @@ def _next(name: str, hits: Sequence[Hit]) -> str:
     """What fits the script: only one that makes tokens can be replaced by memwatch's tokenizer."""
     if any(hit.pattern in _OF_TOKENS for hit in hits):
         return "memwatch run tokenize INPUT makes train.bin in a few hundred MiB"
-    return (
-        f"memwatch run -- python {name}: it is paused or stopped before memory runs out, while you change these lines"
-    )
+    program = "jupyter nbconvert --to notebook --execute" if name.endswith(".ipynb") else "python"
+    return f"memwatch run -- {program} {name}: it is paused or stopped before memory runs out"
 
 
 def _read(path: str) -> tuple[ScriptReading, tuple[str, ...]]:

@@ -34,7 +34,8 @@ _KNOWN_MODULES = frozenset(
     argparse array ast asyncio bz2 codecs collections concurrent contextlib copy csv dataclasses datasets datetime enum
     functools glob gzip hashlib heapq io itertools json logging lzma math multiprocessing np numpy orjson os pandas
     pathlib pd pickle pl polars pq pyarrow queue random re sentencepiece shutil spm string struct subprocess sys
-    tempfile threading tiktoken time tokenizers torch tqdm transformers types typing ujson urllib uuid warnings zipfile zlib
+    tempfile threading tiktoken time tokenizers torch tqdm transformers types typing ujson urllib uuid warnings zipfile
+    zlib
     """.split()  # noqa: SIM905
 )
 SOURCE_CHARACTERS = 100
