@@ -17,16 +17,25 @@ class Kind(Enum):
     EMPTY_MAP = auto()  # a dict that waits to be filled
     EMPTY_LISTS = auto()  # a dict whose values are lists
     STREAM = auto()  # one piece of the input after another: csv rows, an own generator, results of workers
+    TABLE = auto()  # a whole data frame, or a column of it
     POOL = auto()  # of multiprocessing: its map() returns a list
     EXECUTOR = auto()  # of concurrent.futures: its map() returns an iterator
 
 
 Names = Mapping[str, Kind]
 FEW = 3
-DATA = (Kind.FILE, Kind.WHOLE, Kind.DATASET, Kind.STREAM)  # a loop over one of these goes through the input
+DATA = (Kind.FILE, Kind.WHOLE, Kind.DATASET, Kind.STREAM, Kind.TABLE)  # a loop over one of these goes through the input
 _STANDARD_INPUT = {"sys.stdin", "sys.stdin.buffer"}
 _POOLS = {"Pool", "ThreadPool"}
 _EXECUTORS = {"ProcessPoolExecutor", "ThreadPoolExecutor", "Executor"}
+TABLES = re.compile(r"(?:pd|pandas|pl|polars)\.read_(?:csv|table|json|ndjson|pickle|feather|excel|fwf|ipc|avro)")
+PARQUET = re.compile(
+    r"(?:pd|pandas|pl|polars)\.read_(?:parquet|orc)|(?:pq|pyarrow\.parquet)\.read_table|pa\.csv\.read_csv"
+)
+_IN_PARTS = ("chunksize", "iterator", "nrows", "n_rows")
+_OF_TABLE = {"iterrows", "itertuples", "iter_rows", "tolist", "to_list", "to_pylist", "dropna", "sample", "astype"}
+_SAME_PIECES = {"tqdm", "iter", "reversed", "auto_tqdm"}  # what goes through them stays what it is
+_PARSERS = {f"{module}.loads" for module in ("json", "ujson", "orjson", "simplejson", "rapidjson", "pickle")}
 _LOADERS = {f"{module}.load" for module in ("json", "ujson", "simplejson", "rapidjson", "pickle", "cPickle", "dill")}
 
 OPENERS = {"open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open", "zstandard.open"}
@@ -78,6 +87,13 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     if is_whole_read(node, names) or is_whole_json(node, names):
         return Kind.WHOLE
     end = name.rpartition(".")[2]
+    if (TABLES.fullmatch(name) or PARQUET.fullmatch(name)) and not is_small(node):
+        return None if is_in_parts(node) else Kind.TABLE
+    if end in _SAME_PIECES and node.args:
+        inner = kind_of(node.args[0], names)
+        return inner if inner in DATA else None
+    if name in _PARSERS and any(kind_of(each, names) == Kind.WHOLE for each in node.args):
+        return Kind.WHOLE
     if end == "load_dataset":
         return Kind.DATASET
     if end in _POOLS:
@@ -98,6 +114,8 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
             return Kind.WHOLE
         if inner == Kind.DATASET and node.func.attr in _DATASET_METHODS:
             return Kind.DATASET
+        if inner == Kind.TABLE and node.func.attr in _OF_TABLE:
+            return Kind.TABLE
         if inner == Kind.POOL and node.func.attr.startswith("imap"):
             return Kind.STREAM
         if inner == Kind.EXECUTOR and node.func.attr == "map":
@@ -121,6 +139,11 @@ def is_whole_read(node: ast.Call, names: Names) -> bool:
 def is_whole_json(node: ast.Call, names: Names) -> bool:
     """json.load(f), pickle.load(f): the whole document as Python objects."""
     return dotted(node.func) in _LOADERS and any(kind_of(each, names) == Kind.FILE for each in node.args)
+
+
+def is_in_parts(node: ast.Call) -> bool:
+    """pd.read_csv(path, chunksize=...) returns one part after another; nrows limits it."""
+    return any(keyword_of(node, name) is not None for name in _IN_PARTS)
 
 
 def _takes_data(node: ast.Call, names: Names) -> bool:

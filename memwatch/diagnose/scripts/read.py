@@ -11,12 +11,15 @@ from dataclasses import dataclass
 
 from memwatch.diagnose.scripts.hits import WORDS, Hit, NotFollowed, Pattern
 from memwatch.diagnose.scripts.kinds import (
+    PARQUET,
+    TABLES,
     Kind,
     dotted,
     has_encoder,
     holds_all,
     is_bounded,
     is_encoder,
+    is_in_parts,
     is_plain,
     is_small,
     is_whole_json,
@@ -43,10 +46,6 @@ SOURCE_CHARACTERS = 100
 _ARRAYS = {"np.array", "numpy.array", "np.asarray", "numpy.asarray", "torch.tensor", "array.array", "np.fromiter"}
 _JOINING = {"np.concatenate", "numpy.concatenate", "np.append", "numpy.append", "np.hstack", "torch.cat"}
 _OF_PARTS = _JOINING | {"pd.concat", "pandas.concat", "pl.concat", "np.vstack", "np.stack", "torch.stack"}
-_TABLES = re.compile(r"(?:pd|pandas|pl|polars)\.read_(?:csv|table|json|ndjson|pickle|feather|excel|fwf|ipc|avro)")
-_PARQUET = re.compile(
-    r"(?:pd|pandas|pl|polars)\.read_(?:parquet|orc)|(?:pq|pyarrow\.parquet)\.read_table|pa\.csv\.read_csv"
-)
 # What torch.load reads is a model far more often than data.
 _MODEL = re.compile(r"(?i)ckpt|checkpoint|model|weights?|state|optim|embedding|resume|best|last|pretrained|lora")
 # Names of functions of others that may return everything there is.
@@ -255,6 +254,8 @@ class _Reader(ast.NodeVisitor):
             self._gathered(node, alias, node.args)
         elif method in ("extend", "append") and isinstance(node.func, ast.Attribute):
             owner = node.func.value
+            if isinstance(owner, ast.IfExp):
+                owner = owner.body  # (train if test else val).append(line): one of them takes it in
             base = owner.value if isinstance(owner, ast.Subscript) else owner
             if dotted(base):
                 self._gathered(node, self._aliases.get(dotted(base), dotted(base)), node.args)
@@ -280,9 +281,9 @@ class _Reader(ast.NodeVisitor):
                 self._note(Pattern.TRAINER, node)
         elif is_whole_json(node, self._names):
             self._note(Pattern.WHOLE_JSON, node)
-        elif _TABLES.fullmatch(name) and not self._is_in_parts(node) and not is_small(node):
+        elif TABLES.fullmatch(name) and not is_in_parts(node) and not is_small(node):
             self._note(Pattern.WHOLE_TABLE, node)
-        elif _PARQUET.fullmatch(name) and not is_small(node):
+        elif PARQUET.fullmatch(name) and not is_small(node):
             self._note(Pattern.WHOLE_PARQUET, node)
         elif (
             name in _TEXT_ARRAYS
@@ -342,7 +343,7 @@ class _Reader(ast.NodeVisitor):
     def _is_load(self, value: ast.expr) -> bool:
         """frames.append(pd.read_csv(path)): every file, one after another."""
         name = dotted(value.func) if isinstance(value, ast.Call) else ""
-        return bool(_TABLES.fullmatch(name) or _PARQUET.fullmatch(name) or name in ("np.load", "numpy.load"))
+        return bool(TABLES.fullmatch(name) or PARQUET.fullmatch(name) or name in ("np.load", "numpy.load"))
 
     def _ask_about_loop(self, node: ast.AST) -> None:
         """A list that grows in a loop over what another module returns: it may be everything."""
@@ -365,9 +366,6 @@ class _Reader(ast.NodeVisitor):
 
     def _takes(self, node: ast.Call, kind: Kind) -> bool:
         return any(kind_of(each, self._names) == kind for each in node.args)
-
-    def _is_in_parts(self, node: ast.Call) -> bool:
-        return any(keyword_of(node, name) is not None for name in ("chunksize", "iterator", "nrows"))
 
     def _note(self, pattern: Pattern, node: ast.AST) -> None:
         line: int = getattr(node, "lineno", 0)

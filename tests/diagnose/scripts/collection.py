@@ -279,6 +279,39 @@ SCRIPTS = {
     "readlines_of_stdin": """
         lines = sys.stdin.readlines()  # HOLDS
         """,
+    "rows_of_a_table": """
+        table = pd.read_json('train.jsonl', lines=True)  # HOLDS
+        out = []
+        for _, row in table.iterrows():
+            tokens = [eot]
+            tokens.extend(enc.encode(row['text']))
+            out.append(tokens)  # HOLDS
+        """,
+    "parts_of_a_table": """
+        for part in pd.read_csv('train.csv', chunksize=10_000):
+            for _, row in part.iterrows():
+                work(row)
+        """,
+    "wrapped_under_its_own_name": """
+        with open(path) as f:
+            lines = f.read().splitlines()  # HOLDS
+        lines = tqdm(lines)
+        records = [json.loads(line) for line in lines]  # HOLDS
+        """,
+    "listed_results": """
+        with Pool(8) as pool:
+            results = list(tqdm(pool.imap(encode_line, lines), total=9))  # HOLDS
+        """,
+    "parsed_whole": """
+        data = json.loads(Path('train.json').read_text())  # HOLDS
+        texts = [record['text'] for record in data]  # HOLDS
+        """,
+    "one_of_two_lists": """
+        train, val = [], []
+        with open(path) as f:
+            for line in f:
+                (train if random.random() < 0.9 else val).append(line)  # HOLDS
+        """,
     "set_of_lines": """
         with open(path) as f:
             unique = set(f)  # HOLDS
