@@ -38,6 +38,12 @@ def state_of(pid: int) -> str | None:
     return None
 
 
+def is_paused(pid: int) -> bool:
+    """Held by the guard (t), or stopped by a signal (T). A parent in vfork (D) waits in the kernel for its child."""
+    state = state_of(pid)
+    return state in ("t", "T") or (state == "D" and any(map(is_paused, children(pid))))
+
+
 def send(pid: int, number: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, number)
