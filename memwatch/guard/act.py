@@ -36,7 +36,10 @@ class Done:
 
 
 class Actor:
-    """`tree` looks at the job's processes now, parents before children. `will_stop` informs the front."""
+    """`tree` looks at the job's processes now, parents before children.
+
+    `will_stop` informs the front of processes that SIGSTOP is sent to; none: they were continued.
+    """
 
     def __init__(self, tree: Tree, watcher: Watcher, holder: Holder, will_stop: WillStop) -> None:
         self._tree = tree
@@ -138,11 +141,12 @@ class Actor:
         return refused
 
     def _forget_pause(self) -> None:
-        self._stopped.clear()
-        self._seen_stopped.clear()
         self.is_paused = False
         self._watcher.all_continued()
-        self._will_stop([])
+        if self._stopped:
+            self._will_stop([])
+        self._stopped.clear()
+        self._seen_stopped.clear()
 
     def _alive(self) -> list[Process]:
         return [process for process in self._tree() if process.state not in "ZX" or _has_threads(process.pid)]

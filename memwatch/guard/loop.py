@@ -171,6 +171,7 @@ class Guard:
         return limits, containment(self._config.lowers_priority) | self._scope.facts.as_json()
 
     def _tick(self) -> None:
+        self._is_news = False
         self._wake()
         sample = self._sample({os.getpid()})
         outlook, verdict = self._monitor.observe(sample)
@@ -246,8 +247,6 @@ class Guard:
 
     def _carry_out(self, action: Action, by: By) -> None:
         done = Done([], "done")
-        if by == By.GUARD and not action.is_brief:
-            self._notify(action.reason)
         match action.step:
             case Step.SHARD:
                 self._job_channel.send({"command": "shard", "reason": action.reason})
@@ -270,6 +269,8 @@ class Guard:
             self._state = after(self._state, action, now, by, self._ladder_settings)
         in_s = None if action.deadline_s is None else action.deadline_s - now
         self._teller.action(action, by, done, in_s)
+        if by == By.GUARD and not action.is_brief:
+            self._notify(action.reason)
         if self._output is not None and action.step != Step.WARN:
             self._teller.output_tail(self._output.tail)
 
@@ -284,13 +285,10 @@ class Guard:
     def _notify(self, reason: str) -> None:
         if not self._notified:
             self._notified = True
-            pid = notify("memwatch: memory is running out", reason)
-            if pid is not None:
-                self._spared.add(pid)
+            self._notification = notify("memwatch: memory is running out", reason)
 
     def _wait(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
-        self._is_news = False
         while True:
             ready = self._selector.select(max(self._next_due_s(deadline) - time.monotonic(), 0))
             for key, _ in ready:
