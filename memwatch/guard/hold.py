@@ -87,8 +87,9 @@ class Holder:
     def take_status(self, tid: int, status: int) -> bool:
         """Whether the status is that of a thread held here, and of no concern to anybody else: it has stopped."""
         thread = self._threads.get(tid)
-        if not os.WIFSTOPPED(status):
+        if os.WIFEXITED(status) or os.WIFSIGNALED(status):
             self._threads.pop(tid, None)
+        if not os.WIFSTOPPED(status):
             return False
         if thread is None:
             # Seized under another number, before it started another program.

@@ -49,6 +49,7 @@ FOR_ALL = (*ENDING, signal.SIGCONT)
 # A guard that thrashes with everybody else is late, too; it takes half a second to know again what goes on.
 OVERSLEPT_S = 5.0
 KILLED = 128 + signal.SIGKILL
+BRIEF_PAUSE_S = 1.0
 # A pause that reached nobody is not tried again at once.
 PAUSE_AGAIN_S = 5.0
 # What SIGKILL does not end in this time hangs in the kernel; nobody is to wait for that.
@@ -277,7 +278,9 @@ class Guard:
     def _pause(self, action: Action) -> Done:
         self._take_in_news()  # A stop by the terminal (Ctrl-Z) that came before is still passed on as such.
         self._first_of_pause = None
-        done = self._actor.pause(action.deadline_s)
+        # A pause of tenths of a second has no deadline to announce; but the watcher must know when it is overdue.
+        is_over_s = time.monotonic() + BRIEF_PAUSE_S if action.is_brief else action.deadline_s
+        done = self._actor.pause(is_over_s)
         if not self._actor.is_paused:
             self._pause_again_s = time.monotonic() + PAUSE_AGAIN_S
         return done

@@ -47,7 +47,10 @@ def reap(job_pid: int, take_status: Callable[[int, int], bool] | None = None) ->
             break
         if take_status is not None and take_status(pid, status):
             continue
-        (stopped if os.WIFSTOPPED(status) else gone).add(pid)
+        if os.WIFSTOPPED(status):
+            stopped.add(pid)
+        elif os.WIFEXITED(status) or os.WIFSIGNALED(status):
+            gone.add(pid)
         if pid != job_pid:
             continue
         if os.WIFSTOPPED(status):
