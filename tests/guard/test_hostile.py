@@ -58,7 +58,7 @@ def test_a_guard_that_fails_leaves_the_job_and_its_code(monkeypatch: pytest.Monk
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\n"
         "if sys.argv[:1] == ['-m']:\n"
-        "    import memwatch.core.history as h\n"
+        "    import memwatch.decide.history as h\n"
         "    h.History.add = lambda *_: 1 / 0\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
