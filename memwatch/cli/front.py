@@ -61,6 +61,7 @@ class Front:
         self._guard_failed = False
         self._refusal: str | None = None
         self._job_terminal: int | None = None
+        self._stopped_by_guard: list[tuple[int, int]] = []  # pid and start time, where a pause takes SIGSTOP
         # Of a pipeline, others may want it more (less); the job gets it when it asks for it.
         self._has_terminal = screen is None and os.isatty(STANDARD_OUTPUT) and _is_in_foreground()
 
@@ -77,6 +78,7 @@ class Front:
         if self._screen is not None and not self._follow_on_screen(self._screen):
             return ExitCode.OK  # Job and guard run on without us.
         self._follow()
+        self._continue_what_guard_stopped()
         _, status = os.waitpid(guard.pid, 0)
         if self._code is None and not self._guard_failed and os.WIFEXITED(status):
             self._code = os.WEXITSTATUS(status)  # We were stopped, and missed what it said last.
@@ -151,6 +153,9 @@ class Front:
                 self._code, self._refusal = event["code"], event["text"]
             case "suspended":
                 self._suspend(event.get("signal"))
+            case "stopping":
+                new = [(pid, start_ticks) for pid, start_ticks in event["processes"]]
+                self._stopped_by_guard = [*self._stopped_by_guard, *new] if new else []
 
     def _heed(self, event: dict[str, Any]) -> None:
         self._heed_silently(event)
@@ -158,6 +163,14 @@ class Front:
             self._view.show(event)
         elif event.get("event") == "failed":
             print(f"memwatch: {printable(event['text'])}", file=sys.stderr)
+
+    def _continue_what_guard_stopped(self) -> None:
+        """The guard is gone; if it has died in a pause, and its watcher with it, nobody else would (watcher.py)."""
+        from memwatch.guard.signals import signal_process
+
+        for pid, start_ticks in self._stopped_by_guard:
+            signal_process(pid, start_ticks, signal.SIGCONT)
+        self._stopped_by_guard.clear()
 
     def _suspend(self, number: int | None) -> None:
         """Ctrl-Z stopped the job: stop as well, so that the shell takes over, and go on together."""

@@ -94,7 +94,11 @@ def line_for(event: dict[str, Any]) -> str | None:
         case {"event": "action", "brief": True}:
             return None
         case {"event": "action", "action": str(action)} if action in IN_WORDS:
-            return f"{IN_WORDS[Step(action)]}: {event.get('reason')}{_what_next(event)}"
+            if event.get("result") in (None, "done"):
+                return f"{IN_WORDS[Step(action)]}: {event.get('reason')}{_what_next(event)}"
+            if event.get("pids"):
+                return f"{IN_WORDS[Step(action)]}, but {event['result']}: {event.get('reason')}{_what_next(event)}"
+            return f"{action}: {event['result']}"
         case {"event": "exit"}:
             return "; ".join(_last_words(event)) or None
     return None

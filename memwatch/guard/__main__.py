@@ -20,7 +20,7 @@ def main(view_fd: int) -> int:
     os.set_inheritable(view_fd, False)  # The job may leave processes behind that would hold it open.
     view = socket.socket(fileno=view_fd)
     # Before more is loaded: the watcher stays as small as we are now.
-    watcher = Watcher(not_for_it=view_fd)
+    watcher = Watcher()
     with suppress(OSError):  # A session's leader has a group of its own already.
         os.setpgid(0, 0)  # What a terminal sends is for the job, and reaches us by way of the front.
     system.adopt_orphans()

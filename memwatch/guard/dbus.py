@@ -1,4 +1,4 @@
-"""A call to systemd on its own socket: no bus, no helper program. What goes over it is in dbus_message.py."""
+"""Calls over D-Bus without a helper program: to systemd on its own socket, or to a bus. See dbus_message.py."""
 
 import os
 import socket

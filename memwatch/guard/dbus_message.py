@@ -1,4 +1,4 @@
-"""D-Bus messages: as much as it takes to ask systemd for something and to understand the answer.
+"""D-Bus messages: as much as it takes to ask systemd or a desktop for something and to understand the answer.
 
 A library for all of D-Bus takes 10 ms to load, which the job would have to wait for (jeepney; measured).
 """
@@ -16,8 +16,8 @@ MOST_BYTES = 1 << 20
 
 _NO_REPLY = 1
 _ORDER = "<" if sys.byteorder == "little" else ">"
-_ALIGNMENT = {"y": 1, "g": 1, "b": 4, "u": 4, "s": 4, "o": 4, "a": 4, "t": 8}
-_FORMAT = {"y": "B", "b": "I", "u": "I", "t": "Q"}
+_ALIGNMENT = {"y": 1, "g": 1, "b": 4, "i": 4, "u": 4, "s": 4, "o": 4, "a": 4, "t": 8}
+_FORMAT = {"y": "B", "b": "I", "i": "i", "u": "I", "t": "Q"}
 
 Value = Any
 
@@ -84,7 +84,7 @@ def encode(
     arguments: Sequence[Value],
     flags: int = 0,
 ) -> bytes:
-    """`fields` and variants are given as (signature, value), structures as tuples, arrays as lists."""
+    """`fields` and variants are given as (signature, value), structures as tuples, arrays and dictionaries as lists."""
     body = bytearray()
     for part, argument in zip(split(signature), arguments, strict=True):
         _put(body, part, argument)
@@ -136,7 +136,7 @@ def split(signature: str) -> list[str]:
             end += 1
         depth = 0
         while True:
-            depth += {"(": 1, ")": -1}.get(signature[end], 0)
+            depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(signature[end], 0)
             end += 1
             if depth == 0:
                 break
@@ -184,7 +184,7 @@ def _put(out: bytearray, kind: str, value: Value) -> None:
         signature, inner = value
         _put(out, "g", signature)
         _put(out, signature, inner)
-    elif kind[0] == "(":
+    elif kind[0] in "({":
         _pad(out, 8)
         for part, item in zip(split(kind[1:-1]), value, strict=True):
             _put(out, part, item)
@@ -195,7 +195,7 @@ def _put(out: bytearray, kind: str, value: Value) -> None:
 def _put_array(out: bytearray, kind: str, items: Value) -> None:
     _put(out, "u", 0)
     at = len(out)
-    _pad(out, 8 if kind[0] == "(" else _ALIGNMENT[kind[0]])
+    _pad(out, 8 if kind[0] in "({" else _ALIGNMENT[kind[0]])
     start = len(out)
     for item in items:
         _put(out, kind, item)

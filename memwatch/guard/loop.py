@@ -14,17 +14,19 @@ from typing import Any
 
 from memwatch.channel import Channel
 from memwatch.core.kernel_kills import KernelKills
-from memwatch.core.sample import Sample
+from memwatch.core.sample import Process, Sample
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step, after, observed
 from memwatch.decide.forecast import Forecast, next_interval_s
 from memwatch.decide.ladder import interval_s as ladder_interval_s
 from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.monitor import Monitor
+from memwatch.decide.pause_check import runaway
 from memwatch.decide.verdict import Verdict
 from memwatch.errors import ExitCode
 from memwatch.guard import system
-from memwatch.guard.act import Actor
+from memwatch.guard.act import Actor, Done
 from memwatch.guard.before import reserve_bytes
+from memwatch.guard.hold import Holder
 from memwatch.guard.listen import Ear
 from memwatch.guard.notify import notify
 from memwatch.guard.order import Order
@@ -37,7 +39,7 @@ from memwatch.guard.wait import Ended, reap
 from memwatch.guard.watcher import Watcher
 from memwatch.probe.glance import glance
 from memwatch.probe.machine import Machine
-from memwatch.probe.pending import ENDING, is_told_to_end
+from memwatch.probe.pending import ENDING, pending_signals
 from memwatch.probe.position import InputPosition
 from memwatch.record.events import Event, output_event
 from memwatch.record.journal import Journal
@@ -47,6 +49,11 @@ FOR_ALL = (*ENDING, signal.SIGCONT)
 # A guard that thrashes with everybody else is late, too; it takes half a second to know again what goes on.
 OVERSLEPT_S = 5.0
 KILLED = 128 + signal.SIGKILL
+BRIEF_PAUSE_S = 1.0
+# A pause that reached nobody is not tried again at once.
+PAUSE_AGAIN_S = 5.0
+# What SIGKILL does not end in this time hangs in the kernel; nobody is to wait for that.
+UNKILLABLE_S = 60.0
 
 
 class Guard:
@@ -74,7 +81,8 @@ class Guard:
         self._position: InputPosition | None = InputPosition()  # None: the job tells of its progress itself.
         self._spared = {watcher.pid}
         self._kernel_kills = KernelKills()
-        self._actor = Actor(self._job_now, watcher)
+        self._holder = Holder()
+        self._actor = Actor(self._job_now, watcher, self._holder, lambda stopped: self._teller.stopping(stopped))
         self._journal = Journal.open(config.record, order.command) if config.keeps_record else None
         self._teller = Teller(self._views, self._journal, order.command)
         before = glance()
@@ -91,6 +99,12 @@ class Guard:
         self._stopped_by: By | None = None
         self._ended: Ended | None = None
         self._signalled = False
+        self._first_of_pause: Sample | None = None
+        self._pause_again_s = float("-inf")
+        self._killed: set[int] = set()
+        self._killed_s: float | None = None
+        self._killed_one = False  # a single process, because its pause did not hold
+        self._is_news = False
 
     def run(self) -> int:
         """Guard the job to its end and return the exit code for it."""
@@ -102,9 +116,17 @@ class Guard:
             self._selector.register(self._output, selectors.EVENT_READ, self._hear_output)
         system.lock_memory()  # All is loaded; and the job was started before, so that it does not share in it.
         self._take_in_news()  # It may have ended while we were loading.
-        while self._ended is None:
+        while self._ended is None or self._is_ending_the_rest():
             self._tick()
         return self._finish(self._ended)
+
+    def _is_ending_the_rest(self) -> bool:
+        """After a stop, what the job has left behind belongs to it: the guard stays until all of it has ended."""
+        if self._stopped_by is None:
+            return False  # It ended by itself; daemons that it has started live on.
+        if self._killed_s is not None and time.monotonic() - self._killed_s > UNKILLABLE_S:
+            return False
+        return bool(self._alive())
 
     def _finish(self, ended: Ended) -> int:
         self._job_ear.take_the_last()  # A short job has told it all while we were loading.
@@ -114,6 +136,8 @@ class Guard:
             self._output.take_the_rest()
             self._pass_output_on(self._output)
             self._teller.output_tail(self._output.tail)
+        if self._killed_one and ended.exit_code != ExitCode.OK and self._stopped_by is None:
+            self._stopped_by = By.GUARD  # It did not survive the loss of a process that the guard had to kill.
         code = ExitCode.STOPPED if self._stopped_by == By.GUARD else ended.exit_code
         self._views.close()  # Before the journal says that it is over: nobody is to find a door and no guard.
         more = {"kernel_oom": True} if self._is_kernels_doing(ended) else {}
@@ -148,6 +172,7 @@ class Guard:
         return limits, containment(self._config.lowers_priority) | self._scope.facts.as_json()
 
     def _tick(self) -> None:
+        self._is_news = False
         self._wake()
         sample = self._sample({os.getpid()})
         outlook, verdict = self._monitor.observe(sample)
@@ -155,13 +180,40 @@ class Guard:
         self._teller.sample(sample, verdict)
         self._look_at_position(sample)
         self._scope.follow(sample, self._reserve_bytes)
-        if self._actor.is_paused and any(is_told_to_end(process.pid) for process in sample.job):
-            self._carry_out(Action(Step.RESUME, "the job was told to end, and needs to run for that"), By.USER)
-        else:
+        if not (self._actor.is_paused and self._is_pause_over(sample, outlook)):
             self._climb(verdict, outlook)
+        if self._killed_s is not None:
+            self._kill_the_rest()
         interval_s = self._config.interval_s or ladder_interval_s(self._state, outlook, next_interval_s(outlook))
         self._due_s = time.monotonic() + interval_s
         self._wait(interval_s)
+
+    def _is_pause_over(self, sample: Sample, outlook: Forecast) -> bool:
+        """Whether somebody else has ended it. A pause is verified: who goes on to grow in it is killed."""
+        waiting = [pending_signals(process.pid) for process in sample.job]
+        if any(signals & set(ENDING) for signals in waiting):
+            self._carry_out(Action(Step.RESUME, "the job has a signal to end, and needs to run for that"), By.USER)
+            return True
+        if self._actor.was_continued() or any(signal.SIGCONT in signals for signals in waiting):
+            self._carry_out(Action(Step.RESUME, "resumed by SIGCONT from outside memwatch"), By.USER)
+            return True
+        self._first_of_pause = first = self._first_of_pause or sample
+        not_stopped = self._actor.not_yet_stopped()
+        culprit = runaway(first, sample, not_stopped, outlook.headroom_bytes, self._reserve_bytes)
+        if culprit is not None and culprit.process.pid not in self._killed:
+            self._killed.add(culprit.process.pid)
+            self._killed_one = True
+            done = self._actor.kill_one(culprit.process)
+            self._teller.action(Action(Step.KILL, culprit.reason), By.GUARD, done, None)
+        return False
+
+    def _kill_the_rest(self) -> None:
+        """What was born while the rest was being killed."""
+        new = [process for process in self._alive() if process.pid not in self._killed]
+        if new:
+            done = self._actor.kill()
+            self._killed |= set(done.pids) | {process.pid for process in new}
+            self._teller.action(Action(Step.KILL, "started while the job was being killed"), By.GUARD, done, None)
 
     def _wake(self) -> None:
         """Somebody may have stopped us (SIGSTOP), or the machine has stood still: what we know is old."""
@@ -185,7 +237,7 @@ class Guard:
 
     def _climb(self, verdict: Verdict, outlook: Forecast) -> None:
         action = next_action(self._state, self._ladder_settings, verdict, outlook)
-        if action is None:
+        if action is None or (action.step == Step.PAUSE and time.monotonic() < self._pause_again_s):
             return
         if action.step in (Step.STOP, Step.KILL):
             # Read again just before what cannot be undone.
@@ -195,37 +247,48 @@ class Guard:
         self._carry_out(action, By.GUARD)
 
     def _carry_out(self, action: Action, by: By) -> None:
-        pids: list[int] = []
-        if by == By.GUARD and not action.is_brief:
-            self._notify(action.reason)
+        done = Done([], "done")
         match action.step:
             case Step.SHARD:
                 self._job_channel.send({"command": "shard", "reason": action.reason})
-                pids = [self._job_pid]
+                done = Done([self._job_pid], "done")
             case Step.PAUSE:
-                pids = self._actor.pause()
+                done = self._pause(action)
             case Step.RESUME:
                 # The ladder also says when a job that was tried runs on; then nothing is left to resume.
-                pids = self._actor.resume() if self._actor.is_paused else [self._job_pid]
+                done = self._actor.resume() if self._actor.is_paused else Done([self._job_pid], "done")
             case Step.STOP:
-                pids = self._actor.stop()
+                done = self._actor.stop()
             case Step.KILL:
-                pids = self._actor.kill()
+                done = self._actor.kill()
+                self._killed |= set(done.pids)
+                self._killed_s = time.monotonic()
         if action.step in (Step.STOP, Step.KILL) and self._stopped_by is None:
             self._stopped_by = by
         now = time.monotonic()
-        self._state = after(self._state, action, now, by, self._ladder_settings)
+        if action.step != Step.PAUSE or self._actor.is_paused:
+            self._state = after(self._state, action, now, by, self._ladder_settings)
         in_s = None if action.deadline_s is None else action.deadline_s - now
-        self._teller.action(action, by, pids, in_s)
+        self._teller.action(action, by, done, in_s)
+        if by == By.GUARD and not action.is_brief:
+            self._notify(action.reason)
         if self._output is not None and action.step != Step.WARN:
             self._teller.output_tail(self._output.tail)
+
+    def _pause(self, action: Action) -> Done:
+        self._take_in_news()  # A stop by the terminal (Ctrl-Z) that came before is still passed on as such.
+        self._first_of_pause = None
+        # A pause of tenths of a second has no deadline to announce; but the watcher must know when it is overdue.
+        is_over_s = time.monotonic() + BRIEF_PAUSE_S if action.is_brief else action.deadline_s
+        done = self._actor.pause(is_over_s)
+        if not self._actor.is_paused:
+            self._pause_again_s = time.monotonic() + PAUSE_AGAIN_S
+        return done
 
     def _notify(self, reason: str) -> None:
         if not self._notified:
             self._notified = True
-            pid = notify("memwatch: memory is running out", reason)
-            if pid is not None:
-                self._spared.add(pid)
+            self._notification = notify("memwatch: memory is running out", reason)
 
     def _wait(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
@@ -237,11 +300,12 @@ class Guard:
             if self._output is not None and self._output.due_s <= now:
                 self._pass_output_on(self._output)
             self._listen_again(now)
-            if self._ended is not None or now >= deadline:
+            self._watcher.beat(now)
+            if self._is_news or now >= deadline:
                 return
 
     def _next_due_s(self, deadline: float) -> float:
-        due_s = min(deadline, self._views.due_s, self._job_ear.due_s)
+        due_s = min(deadline, self._views.due_s, self._job_ear.due_s, self._watcher.due_s)
         return due_s if self._output is None else min(due_s, self._output.due_s)
 
     def _listen_again(self, now: float) -> None:
@@ -273,9 +337,15 @@ class Guard:
         self._take_in_news()
 
     def _take_in_news(self) -> None:
-        news = reap(self._job_pid)
-        self._ended = news.ended
+        news = reap(self._job_pid, self._holder.take_status)
+        self._ended = self._ended or news.ended
+        self._is_news = self._ended is not None  # Of a job that is being ended, every death is.
         self._spared -= news.gone
+        if self._watcher.pid in news.gone:
+            self._watcher.replace()
+            self._spared.add(self._watcher.pid)
+        if self._watcher.pid in news.stopped:
+            self._watcher.wake()
         if news.stopped_by in BY_TERMINAL:
             self._teller.suspended(news.stopped_by)
 
@@ -332,7 +402,10 @@ class Guard:
 
     def _left_behind(self) -> int:
         """Processes of the job that live on without it, and without a guard."""
-        return len([process for process in self._job_now() if process.state not in "ZX"])
+        return len(self._alive())
+
+    def _alive(self) -> list[Process]:
+        return [process for process in self._job_now() if process.state not in "ZX"]
 
 
 def _whole(value: object, otherwise: int) -> int:

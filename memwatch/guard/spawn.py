@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from memwatch import channel as job_channel
 from memwatch.errors import ExitCode
-from memwatch.guard import system
+from memwatch.guard import ptrace, system
 
 OOM_SCORE = 1000
 NICENESS = 5
@@ -61,6 +61,8 @@ def spawn(start: Start, before_it_runs: Callable[[int], None] | None = None) -> 
     try:
         if before_it_runs is not None:
             before_it_runs(pid)
+        if not ptrace.works_on_child(pid):
+            os.write(opener, b"s")
     finally:
         os.close(opener)
     failure = os.read(reader, 16)
@@ -90,9 +92,11 @@ def _become_the_job(start: Start, parent: int, writer: int, gate: int) -> None:
         if start.terminal_fd is not None:
             with suppress(OSError):
                 os.tcsetpgrp(start.terminal_fd, os.getpid())
-        # A job that the guard has paused must not stay so when the guard is gone.
-        system.signal_me_when_my_parent_dies(signal.SIGCONT)
-        os.read(gate, 1)  # Until it is closed.
+        # Until it is closed. What comes before says that this job can be paused only by SIGSTOP: then it must not stay
+        # stopped when the guard is gone. Where ptrace works, SIGCONT would only continue what others have stopped.
+        if os.read(gate, 1):
+            system.signal_me_when_my_parent_dies(signal.SIGCONT)
+            os.read(gate, 1)
         if os.getppid() != parent:
             os._exit(ExitCode.BROKEN)
         system.raise_oom_score(OOM_SCORE)

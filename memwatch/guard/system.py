@@ -1,6 +1,7 @@
 """System calls that Python has no name for."""
 
 import ctypes
+import fcntl
 import os
 import signal
 from contextlib import suppress
@@ -8,6 +9,7 @@ from contextlib import suppress
 _libc = ctypes.CDLL(None, use_errno=True)
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
 _MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
 _IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
@@ -45,3 +47,19 @@ def raise_oom_score(score: int) -> bool:
             file.write(str(score))
         return True
     return False
+
+
+def set_pipe_size(fd: int, size_bytes: int) -> None:
+    with suppress(OSError):  # Users have a limit to what all their pipes hold.
+        fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, size_bytes)
+
+
+def set_command_line(line: bytes) -> None:
+    """What ps and pkill -f see of this process from now on; cut off where the old command line was shorter."""
+    with suppress(OSError, ValueError, IndexError):
+        with open("/proc/self/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        start, end = int(fields[45]), int(fields[46])  # arg_start and arg_end
+        if 0 < start < end:
+            ctypes.memmove(start, line[: end - start - 1].ljust(end - start, b"\0"), end - start)
+    _libc.prctl(_PR_SET_NAME, line[:15], 0, 0, 0)

@@ -2,10 +2,11 @@
 
 import time
 
-from memwatch.core.sample import Sample
-from memwatch.decide.actions import Action, By, Step
+from memwatch.core.sample import Process, Sample
+from memwatch.decide.actions import Action, By
 from memwatch.decide.thresholds import Level
 from memwatch.decide.verdict import Verdict
+from memwatch.guard.act import Done
 from memwatch.guard.views import Views
 from memwatch.guard.wait import Ended
 from memwatch.record import events
@@ -50,8 +51,8 @@ class Teller:
             self._views.send(told)
             self._views.send(judged)
 
-    def action(self, action: Action, by: By, pids: list[int], deadline_in_s: float | None) -> None:
-        result = "done" if pids or action.step == Step.WARN else "nobody was there"
+    def action(self, action: Action, by: By, done: Done, deadline_in_s: float | None) -> None:
+        pids, result = done.pids, done.result
         next_step = None if action.next_step is None else action.next_step.value
         more = {"reason": action.reason, "deadline_in_s": deadline_in_s, "next": next_step}
         if action.is_brief:
@@ -88,6 +89,11 @@ class Teller:
     def suspended(self, number: int) -> None:
         """The terminal has stopped the job (Ctrl-Z): whoever has the terminal should stop too."""
         self._views.send({"t": time.time(), "event": "suspended", "signal": number})
+
+    def stopping(self, processes: list[Process]) -> None:
+        """For the views alone: what SIGSTOP is sent to, so that the front can continue it if the guard dies."""
+        named = [[process.pid, process.start_ticks] for process in processes]
+        self._views.send({"t": time.time(), "event": "stopping", "processes": named})
 
     def exit(self, ended: Ended, code: int, by: By | None, **more: object) -> None:
         who = None if by is None else by.value

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from memwatch.record.replay import read_events
-from tests.guard.processes import Watched, send, state_of, wait_until
+from tests.guard.processes import Watched, is_paused, send, state_of, wait_until
 
 
 def captured(*command: object, **config: object) -> Watched:
@@ -106,6 +106,6 @@ def test_a_paused_job_with_a_terminal_of_its_own_is_not_left_stopped() -> None:
     with captured("sleep", "1000") as watched:
         job = watched.event("start")["pid"]
         watched.tell("pause")
-        wait_until(lambda: state_of(job) == "T")
+        wait_until(lambda: is_paused(job))
         send(watched.guard.pid, signal.SIGKILL)
-        wait_until(lambda: state_of(job) != "T")
+        wait_until(lambda: not is_paused(job))

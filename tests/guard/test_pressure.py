@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from memwatch.core.units import MIB
 from tests.cage import Cage, needs_cage
-from tests.guard.processes import Watched, state_of
+from tests.guard.processes import Watched, state_of, wait_until
 
 pytestmark = needs_cage
 
@@ -105,23 +106,31 @@ def test_switching_the_guard_off_lets_the_job_be(hog: Hog) -> None:
         assert state_of(pid) in ("S", "R")
 
 
-def test_the_desktop_is_told_once_and_nobody_waits_for_it(
+def test_the_desktop_is_notified_once_and_no_program_is_started_for_it(
     hog: Hog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A notify-send that never ends is not waited for, and is not taken for the job's."""
+    """A notify-send that leaves a daemon behind would have it adopted by the guard, and taken for the job's."""
     program = tmp_path / "notify-send"
-    program.write_text(f'#!/bin/sh\necho "$$ $*" >> {tmp_path}/told\nexec sleep 1000\n')
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n(setsid sleep 1000 &)\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("DISPLAY", ":0")
-    with hog(100, 700, headroom_mib=600, pause_timeout_s=1) as watched:
-        job = watched.event("start")["pid"]
-        pause = watched.event("action", action="pause")
-        ended = watched.event("exit")
-        lines = (tmp_path / "told").read_text().splitlines()
-        pid, _, words = lines[0].partition(" ")
-        watched.pids.append(int(pid))
-        assert len(lines) == 1
-        assert "memory is running out" in words
-        assert pause["pids"] == [job]
-        assert ended["left_behind"] == 0
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={tmp_path}/bus,guid=0")
+    with socket.socket(socket.AF_UNIX) as bus:
+        bus.bind(f"{tmp_path}/bus")
+        bus.listen()
+        with hog(100, 700, headroom_mib=600, pause_timeout_s=1) as watched:
+            job = watched.event("start")["pid"]
+            wait_until(lambda: watched.has("exit"))
+            pauses = [e for e in watched.events if e["event"] == "action" and e["action"] == "pause"]
+            assert pauses
+            assert all(pause["pids"] == [job] for pause in pauses)
+            assert watched.event("exit")["left_behind"] == 0
+        connection, _ = bus.accept()
+        with connection:
+            said = b"".join(iter(lambda: connection.recv(65536), b""))
+        assert said.count(b"memwatch: memory is running out") == 1
+        bus.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            bus.accept()
+    assert not (tmp_path / "started").exists()

@@ -9,7 +9,7 @@ import pytest
 
 from memwatch.guard import join
 from tests.conftest import Reference
-from tests.guard.processes import children, command_of, send, state_of, wait_until
+from tests.guard.processes import children, command_of, is_paused, send, state_of, wait_until
 from tests.helpers import read_tokens
 from tests.tui.terminal import RUN, Terminal
 
@@ -49,10 +49,10 @@ def test_the_tokenizer_is_paused_resumed_and_sharded_and_loses_no_token(
         job = job_of(terminal)
         terminal.press("p")
         terminal.see("PAUSED", "you paused it")
-        assert state_of(job) == "T"
+        assert is_paused(job)
         terminal.press("p")
         terminal.see("RUNNING")
-        wait_until(lambda: state_of(job) != "T", "the job runs on")
+        wait_until(lambda: not is_paused(job), "the job runs on")
         terminal.press("s")
         terminal.see("shards")
         assert terminal.end() == 0
@@ -117,7 +117,7 @@ def test_when_the_terminal_goes_away_the_job_goes_on_under_guard(tmp_path: Path,
         assert state_of(job) is not None
         guard = join.connect(str(journal))
         guard.send({"command": "pause"})
-        wait_until(lambda: state_of(job) == "T", "the guard still obeys")
+        wait_until(lambda: is_paused(job), "the guard still obeys")
         guard.send({"command": "stop"})
         wait_until(lambda: state_of(job) is None, "the job ends")
         guard.close()

@@ -157,7 +157,7 @@ class Story:
         return self._recent[0] if len(self._recent) > 1 else None
 
     def _action(self, event: Event) -> None:
-        if event.get("result") not in (None, "done"):
+        if event.get("result") not in (None, "done") and not event.get("pids"):
             return
         match event.get("action"):
             case "pause":

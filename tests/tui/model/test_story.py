@@ -38,7 +38,7 @@ def test_a_pause_tells_who_and_until_when() -> None:
 
 
 def test_an_action_that_found_nobody_changes_nothing() -> None:
-    nobody = {**script.action(10, "pause", "user"), "result": "nobody was there"}
+    nobody = {**script.action(10, "pause", "user"), "pids": [], "result": "nobody was there"}
     picture = picture_after(script.start(), nobody)
     assert picture.state == State.RUNNING
     assert picture.happenings[-1].text == "pause: nobody was there"
