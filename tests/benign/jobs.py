@@ -154,7 +154,9 @@ ONE_ALLOCATION = (
     Job("list-of-pairs", lambda s: work("big_zip", s.room_mib * 5_000), cages=SMALL_CAGES),
     Job("java-pretouch", lambda s: java(s, s.share(0.76), "Pretouch", 3000, least=True), ("java", "javac")),
     Job(
-        "java-pretouch-near-the-edge", lambda s: java(s, s.below(170), "Pretouch", 3000, least=True), ("java", "javac")
+        "java-pretouch-near-the-edge",
+        lambda s: java(s, s.below(60 + s.share(0.045)), "Pretouch", 3000, least=True),
+        ("java", "javac"),
     ),
     Job("node-buffer", lambda s: ["node", "-e", NODE_BUFFER, s.share(0.45)], ("node",)),
     Job("node-buffer-most", lambda s: ["node", "-e", NODE_BUFFER, min(s.below(180), 4000)], ("node",)),
