@@ -185,8 +185,8 @@ class Summary:
         share = 100 * self.warned / self.runs if self.runs else 0
         return (
             f"{self.runs} runs: {self.stopped} stopped, {self.paused_over_2_s} paused for more than {MOST_PAUSED_S} s, "
-            f"{self.paused} paused at all, {self.warned} warned about ({share:.1f} %; {self.warned_far} of them never take "
-            f"{NEAR:.0%} of their room), "
+            f"{self.paused} paused at all, {self.warned} warned about ({share:.1f} %; "
+            f"{self.warned_far} of them never take {NEAR:.0%} of their room), "
             f"{self.other_code} with another exit code than bare"
         )
 
