@@ -23,7 +23,7 @@ from memwatch.core.units import GIB, MIB
 from tests.benign.curves import load_curves
 from tests.benign.inputs import Inputs
 from tests.benign.jobs import ALL_CAGES, JOBS, Job, Setting, room_bytes
-from tests.benign.record import inputs_in, scratch_folder, warm
+from tests.benign.record import end_on_sigterm, inputs_in, scratch_folder, warm
 from tests.cage import NEEDS, cage, can_cage
 from tests.helpers import HANG_S
 
@@ -218,6 +218,7 @@ def main() -> int:
     options = parser.parse_args()
     if not can_cage:
         sys.exit(NEEDS)
+    end_on_sigterm()
     cages = ALL_CAGES if options.cage is None else (options.cage,)
     for job in JOBS:
         if (missing := job.missing()) is not None:
