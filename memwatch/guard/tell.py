@@ -1,6 +1,7 @@
 """Tells the journal and the views what happens: one stream of events for both."""
 
 import time
+from collections.abc import Mapping
 
 from memwatch.core.sample import Process, Sample
 from memwatch.decide.actions import Action, By
@@ -35,16 +36,16 @@ class Teller:
             event = events.start_event(t, "", GuardId.this(), self._command, limits, containment)
             self._views.send(event | more)
 
-    def sample(self, sample: Sample, verdict: Verdict) -> None:
+    def sample(self, sample: Sample, verdict: Verdict, facts: Mapping[str, object]) -> None:
+        """`facts` are those of verdict_facts.py."""
         name = verdict.level.name.lower()
-        signals = [signal.value for signal in verdict.signals]
         if self._journal is not None:
             told = self._journal.sample(sample)
-            judged = self._journal.verdict(name, verdict.reason, verdict.seconds_left, sample.t, signals=signals)
+            judged = self._journal.verdict(name, verdict.reason, verdict.seconds_left, sample.t, **facts)
             self._tell_of_journal(self._journal)
         else:
             told = events.sample_event(sample)
-            judged = events.verdict_event(sample.t, name, verdict.reason, verdict.seconds_left, signals=signals)
+            judged = events.verdict_event(sample.t, name, verdict.reason, verdict.seconds_left, **facts)
         is_due = verdict.level >= Level.WARN or sample.clock_s - self._shown_s >= CALM_SAMPLE_S
         if is_due or sample.others is not None or verdict.level != self._level:
             self._shown_s, self._level = sample.clock_s, verdict.level

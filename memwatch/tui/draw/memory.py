@@ -1,7 +1,6 @@
 """The machine's memory and the job's part in it, against a scale that does not move, with what is to come."""
 
 from memwatch.core.units import GIB, MIB
-from memwatch.decide.thresholds import USUAL
 from memwatch.tui.draw.bars import stacked
 from memwatch.tui.draw.chart import Chart, Level, chart_lines, split_width
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line, width_of
@@ -26,12 +25,12 @@ def has_no_swap(picture: Picture) -> bool:
 
 
 def subtitle(picture: Picture, look: Look) -> Line:
-    """What the forecast says, in words."""
-    outlook = picture.forecast
-    if outlook is None or outlook.seconds_left is None or not outlook.is_credible:
+    """The guard's forecast, in words."""
+    left_s = picture.full_in_s
+    if left_s is None:
         return ()
     role = picture.judged.level if picture.judged is not None and picture.judged.is_grave else "watch"
-    return (Span("full" if outlook.seconds_left < 1 else f"full in ~{roughly(outlook.seconds_left)}", role),)
+    return (Span("full" if left_s < 1 else f"full in ~{roughly(left_s)}", role),)
 
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
@@ -63,12 +62,12 @@ def _machine(picture: Picture) -> list[Line]:
 
 
 def _headroom(picture: Picture) -> list[Line]:
-    headroom = None if picture.forecast is None else picture.forecast.headroom_bytes
-    if headroom is None or picture.reserve_bytes is None:
-        return []
+    headroom = None if picture.judged is None else picture.judged.headroom_bytes
+    reserve = None if picture.judged is None else picture.judged.reserve_bytes
+    shown = None if headroom is None else max(headroom, 0)
     return [
-        label("headroom", size(max(headroom, 0)), "act" if headroom <= 0 else ""),
-        label("reserve", size(picture.reserve_bytes)),
+        label("headroom", size(shown), "act" if shown == 0 else ""),
+        label("reserve", size(reserve)),
     ]
 
 
@@ -108,17 +107,18 @@ def chart(picture: Picture, room: Room, look: Look, width: int, height: int) -> 
 
 
 def _coming(picture: Picture, room: Room, column_s: float, count: int) -> list[float | None]:
-    """The forecast: at this rate, until memory is full. Nothing is drawn of what is not believed."""
-    outlook = picture.forecast
-    if outlook is None or not outlook.fill_bytes_s or outlook.seconds_left is None or not outlook.is_credible:
+    """The guard's forecast: at this rate, until memory is full. Nothing is drawn of a guess."""
+    fill_bytes_s = None if picture.judged is None else picture.judged.fill_bytes_s
+    if not fill_bytes_s or picture.full_in_s is None:
         return [None] * count
-    rising = (room.used_bytes + outlook.fill_bytes_s * column_s * (i + 1) for i in range(count))
+    rising = (room.used_bytes + fill_bytes_s * column_s * (i + 1) for i in range(count))
     return [value if value <= room.capacity_bytes else None for value in rising]
 
 
 def _levels(picture: Picture, room: Room) -> list[Level]:
-    if picture.reserve_bytes is None:
+    judged = picture.judged
+    if judged is None or judged.reserve_bytes is None:
         return []
-    warn = room.capacity_bytes - picture.reserve_bytes
-    act = warn + int(picture.reserve_bytes * USUAL.lost_share)
-    return [Level(warn, "warn", "warn"), Level(act, "act", "act")]
+    kept_free = room.capacity_bytes - judged.reserve_bytes
+    levels = {"warn": judged.warn_headroom_bytes, "act": judged.act_headroom_bytes}
+    return [Level(kept_free - headroom, name, name) for name, headroom in levels.items() if headroom is not None]

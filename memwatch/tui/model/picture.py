@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from memwatch.core.change import Change
 from memwatch.core.sample import Process, Sample
-from memwatch.decide.forecast import Forecast
 from memwatch.tui.model.eta import Eta
 from memwatch.tui.model.series import Point
 from memwatch.tui.model.terminal_text import TextLine
@@ -29,16 +29,34 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The last verdict: calm, watch, warn or act, and why."""
+    """The last verdict event: calm, watch, warn or act, why, and the forecast behind it (decide/verdict_facts.py).
+
+    Everything here was decided by the guard. Journals of older versions lack the forecast: it is None.
+    """
 
     t: float
     level: str
     reason: str
     seconds_left: float | None = None
+    is_credible: bool = False  # False: `seconds_left` is a guess, and is not shown
+    headroom_bytes: float | None = None
+    reserve_bytes: float | None = None
+    fill_bytes_s: float | None = None
+    job_fill_bytes_s: float | None = None
+    warn_headroom_bytes: float | None = None
+    act_headroom_bytes: float | None = None
+    warn_stall_fraction: float | None = None
+    act_stall_fraction: float | None = None
+    warn_swap_bytes_s: float | None = None
 
     @property
     def is_grave(self) -> bool:
         return self.level in ("warn", "act")
+
+    @property
+    def job_fills(self) -> bool:
+        """Whether the job is what fills memory, rather than other programs."""
+        return (self.job_fill_bytes_s or 0) >= (self.fill_bytes_s or 0) / 2 > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +148,9 @@ class Picture:
     now_t: float = 0.0
     started_t: float | None = None
     judged: Judged | None = None
-    reserve_bytes: int | None = None
     sample: Sample | None = None
     room: Room | None = None
-    forecast: Forecast | None = None
-    io_some_fraction: float | None = None
-    io_full_fraction: float | None = None
+    rates: Change = Change()  # over the last two seconds
     peak_job_bytes: int | None = None
     progress: Progress | None = None
     points: tuple[Point, ...] = ()
@@ -147,6 +162,16 @@ class Picture:
     @property
     def elapsed_s(self) -> float | None:
         return None if self.started_t is None else max(self.now_t - self.started_t, 0.0)
+
+    @property
+    def full_in_s(self) -> float | None:
+        """When the guard expects memory to be full; None if it expects nothing, or the job that filled it is paused."""
+        judged = self.judged
+        if judged is None or not judged.is_credible:
+            return None
+        if self.state == State.PAUSED and judged.job_fills:
+            return None  # From before the pause; stopped processes do not grow.
+        return judged.seconds_left
 
     @property
     def job_bytes(self) -> int | None:

@@ -1,15 +1,15 @@
 """Story: takes the events of a run one by one, and can tell at any moment what there is to see."""
 
+import math
+import os
 from collections import deque
 from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any
 
+from memwatch.core.change import Change, change_between
 from memwatch.core.programs import as_given, is_tokenizer
-from memwatch.core.reserve import default_reserve_bytes
 from memwatch.core.sample import Process, Sample
-from memwatch.decide.forecast import RATES_S, Forecast, forecast
-from memwatch.decide.history import History
 from memwatch.record.codec import sample_from_json
 from memwatch.tui.model.eta import Pace
 from memwatch.tui.model.happenings import ended, happening
@@ -20,7 +20,10 @@ from memwatch.tui.model.terminal_text import TerminalText
 from memwatch.tui.model.trends import Trends
 
 MOST_HAPPENINGS = 500
-MOST_RECENT = 40  # samples, at 10 Hz more than the two seconds over which rates are told
+RATES_S = 2.0  # over which counters are turned into rates
+MOST_RECENT = 40  # samples, at 10 Hz more than RATES_S
+MOST_NUMBER = 1e18
+BELIEVED = ("medium", "high", "certain")  # what the guard acts on; a low confidence is a guess
 
 Event = dict[str, Any]
 
@@ -29,7 +32,6 @@ class Story:
     def __init__(self, kind: Kind, has_job: bool = True) -> None:
         self._has_job = has_job
         self._now = Picture(kind=kind, state=State.STARTING if has_job else State.WATCHING, has_job=has_job)
-        self._history = History()
         self._series = Series()
         self._trends = Trends()
         self._recent: deque[Sample] = deque(maxlen=MOST_RECENT)
@@ -65,9 +67,7 @@ class Story:
             case "sample":
                 self._sample(event)
             case "verdict":
-                seconds_left = event.get("seconds_left")
-                judged = Judged(t, str(event.get("level")), str(event.get("reason", "")), seconds_left)
-                self._now = replace(self._now, judged=judged)
+                self._now = replace(self._now, judged=_judged(event, t))
             case "action":
                 self._action(event)
             case "progress":
@@ -82,8 +82,6 @@ class Story:
                 self._now = replace(self._now, state=State.ENDED, exit_code=code, ended=words, pause=None)
 
     def _start(self, event: Event) -> None:
-        limits = event.get("limits") or {}
-        reserve = limits.get("reserve_bytes")
         title, is_tokenizer = title_of(event.get("command") or ())
         self._now = replace(
             self._now,
@@ -93,7 +91,6 @@ class Story:
             can_shard=is_tokenizer,
             is_recorded=bool(event.get("run")),
             started_t=float(event["t"]),
-            reserve_bytes=reserve if isinstance(reserve, int) else None,
         )
 
     def _sample(self, event: Event) -> None:
@@ -103,27 +100,21 @@ class Story:
             return  # From a memwatch that knows another kind of sample.
         if self._recent and sample.clock_s <= self._recent[-1].clock_s:
             return
-        self._history.add(sample)
         self._recent.append(sample)
         earlier = self._earlier(sample)
-        reserve = self._now.reserve_bytes
-        outlook = forecast(self._history, default_reserve_bytes if reserve is None else lambda _: reserve)
+        rates = Change() if earlier is None else change_between(earlier, sample, os.sysconf("SC_PAGE_SIZE"))
         room = room_of(sample)
-        io_some, io_full = _io_stalls(sample, earlier)
         self._now = replace(
             self._now,
             started_t=sample.t if self._now.started_t is None else self._now.started_t,
-            reserve_bytes=outlook.reserve_bytes if reserve is None else reserve,
             sample=sample if sample.gpus is not None else replace(sample, gpus=self._known_gpus()),
             room=room,
-            forecast=outlook,
-            io_some_fraction=io_some,
-            io_full_fraction=io_full,
+            rates=rates,
             peak_job_bytes=self._peak(sample),
             processes=self._process_rows(sample, earlier),
             others=self._others(sample),
         )
-        self._series.add(_point(sample, room, outlook))
+        self._series.add(_point(sample, room, rates))
 
     def _process_rows(self, latest: Sample, earlier: Sample | None) -> tuple[ProcessRow, ...]:
         """The job's; of a machine without one, the biggest."""
@@ -197,6 +188,7 @@ class Story:
         self._text.write(str(event.get("text", "")))
 
 
+_FORECAST_KEYS = {field.name for field in fields(Judged)} - {"t", "level", "reason", "is_credible"}
 _PROGRESS_KEYS = {field.name for field in fields(Progress)} - {"done", "total", "eta"}
 
 
@@ -214,24 +206,18 @@ def room_of(sample: Sample) -> Room | None:
     return min(rooms, key=lambda room: room.capacity_bytes, default=None)
 
 
-def _io_stalls(latest: Sample, earlier: Sample | None) -> tuple[float | None, float | None]:
-    if earlier is None or latest.pressure is None or earlier.pressure is None:
-        return None, None
-    span_us = (latest.clock_s - earlier.clock_s) * 1e6
-
-    def share(later_us: int | None, earlier_us: int | None) -> float | None:
-        if later_us is None or earlier_us is None:
-            return None
-        return min(max(later_us - earlier_us, 0) / span_us, 1.0)
-
-    return (
-        share(latest.pressure.io_some_us, earlier.pressure.io_some_us),
-        share(latest.pressure.io_full_us, earlier.pressure.io_full_us),
+def _judged(event: Event, t: float) -> Judged:
+    return Judged(
+        t,
+        str(event.get("level")),
+        str(event.get("reason", "")),
+        is_credible=event.get("confidence") in BELIEVED,
+        **{name: _number(event.get(name)) for name in _FORECAST_KEYS},
     )
 
 
-def _point(sample: Sample, room: Room | None, outlook: Forecast) -> Point:
-    memory, rates = sample.memory, outlook.rates
+def _point(sample: Sample, room: Room | None, rates: Change) -> Point:
+    memory = sample.memory
     gpus = [gpu.used_fraction for gpu in sample.gpus or () if gpu.used_fraction is not None]
     return Point(
         sample.t,
@@ -247,4 +233,5 @@ def _point(sample: Sample, room: Room | None, outlook: Forecast) -> Point:
 
 
 def _number(value: object) -> float | None:
-    return value if isinstance(value, int | float) else None
+    """A journal may hold anything; infinity and numbers with hundreds of digits cannot be drawn."""
+    return value if isinstance(value, int | float) and abs(value) < MOST_NUMBER and math.isfinite(value) else None

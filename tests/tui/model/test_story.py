@@ -130,3 +130,36 @@ def test_a_second_is_one_point_with_the_peaks_of_it() -> None:
     for t, used in ((1.0, 5), (1.3, 9), (1.8, 2), (2.0, 1)):
         series.add(Point(t, used_bytes=used))
     assert [point.used_bytes for point in series.points] == [9, 1]
+
+
+def growing() -> list[dict[str, object]]:
+    """Samples of a job that fills memory within seconds, without any verdict."""
+    return [script.start(), *(sample_event(script.sample(second, 20.0 + 3 * second)) for second in range(9))]
+
+
+FULL_SOON = {"confidence": "high", "headroom_bytes": 2 << 30, "reserve_bytes": 4 << 30, "fill_bytes_s": 1 << 28}
+
+
+def test_what_the_screen_forecasts_is_what_the_guard_forecasts() -> None:
+    silent = picture_after(*growing(), script.verdict(9, "calm", "fine"))
+    assert silent.full_in_s is None, "the guard expects nothing, whatever the samples look like"
+    warned = picture_after(*growing(), script.verdict(9, "warn", "full in 8 s", 8.0, **FULL_SOON))
+    assert warned.full_in_s == 8.0
+    assert warned.judged is not None
+    assert (warned.judged.headroom_bytes, warned.judged.reserve_bytes) == (2 << 30, 4 << 30)
+    guess = script.verdict(9, "watch", "perhaps", 50.0, **{**FULL_SOON, "confidence": "low"})
+    assert picture_after(*growing(), guess).full_in_s is None
+
+
+def test_a_paused_job_is_not_said_to_fill_memory() -> None:
+    warned = script.verdict(9, "warn", "full in 8 s", 8.0, **FULL_SOON, job_fill_bytes_s=1 << 28)
+    pause = script.action(10, "pause", "guard", "full in 8 s")
+    assert picture_after(*growing(), warned, pause).full_in_s is None
+    others = script.verdict(9, "warn", "full in 8 s", 8.0, **FULL_SOON, job_fill_bytes_s=0)
+    assert picture_after(*growing(), others, pause).full_in_s == 8.0, "others still may"
+
+
+def test_a_verdict_of_an_older_version_leaves_the_forecast_unknown() -> None:
+    judged = picture_after(*growing(), script.verdict(9, "warn", "RAM is full in about 8 s", 8.0)).judged
+    assert judged is not None
+    assert (judged.level, judged.headroom_bytes, judged.warn_headroom_bytes) == ("warn", None, None)
