@@ -78,10 +78,12 @@ def run(
         return Front(config, command, shows_lines=ui == "plain").run()
     import shutil
 
+    from memwatch.tui.draw.layout import output_columns
     from memwatch.tui.run_screen import RunScreen
 
     size = shutil.get_terminal_size()
-    config = config._replace(captures_output=True, terminal_rows=size.lines, terminal_columns=size.columns)
+    columns = output_columns(size.columns)
+    config = config._replace(captures_output=True, terminal_rows=size.lines, terminal_columns=columns)
     return Front(config, command, screen=RunScreen(ScreenOptions(is_ascii, theme), config.record)).run()
 
 

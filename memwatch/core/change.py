@@ -19,11 +19,14 @@ class Change:
     refaults_s: float | None = None
 
 
+UNKNOWN_CHANGE = Change()
+
+
 def change_between(earlier: Sample, later: Sample, page_bytes: int) -> Change:
     """Nothing is known across a restart of the machine: its clock and its counters began anew."""
     span_s = later.clock_s - earlier.clock_s
     if span_s <= 0:
-        return Change()
+        return UNKNOWN_CHANGE
 
     def grown(part: str, name: str) -> int | None:
         before, after = (getattr(getattr(sample, part), name, None) for sample in (earlier, later))

@@ -1,5 +1,6 @@
 """Tells the journal and the views what happens: one stream of events for both."""
 
+import os
 import time
 from collections.abc import Mapping
 
@@ -12,6 +13,7 @@ from memwatch.guard.views import Views
 from memwatch.guard.wait import Ended
 from memwatch.record import events
 from memwatch.record.alive import GuardId
+from memwatch.record.folder import runs_path
 from memwatch.record.journal import Journal
 
 # A view draws once a second while nothing is wrong.
@@ -30,11 +32,16 @@ class Teller:
 
     def start(self, t: float, limits: dict[str, object], containment: dict[str, object], **more: object) -> None:
         if self._journal is not None:
-            self._views.send(self._journal.start(limits, containment, t, **more))
+            event = self._journal.start(limits, containment, t, **more)
+            self._views.send(event | {"diagnose_as": self._run_name(self._journal.path)})
             self._tell_of_journal(self._journal)  # At once: a short job has no sample.
         else:
             event = events.start_event(t, "", GuardId.this(), self._command, limits, containment)
             self._views.send(event | more)
+
+    def _run_name(self, path: str | None) -> str | None:
+        """What `memwatch diagnose` takes, for the closing line. Only views get it: a journal may be moved."""
+        return "last" if path is not None and os.path.dirname(path) == runs_path() else path
 
     def sample(self, sample: Sample, verdict: Verdict, facts: Mapping[str, object]) -> None:
         """`facts` are those of verdict_facts.py."""

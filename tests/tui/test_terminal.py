@@ -48,13 +48,15 @@ def test_the_tokenizer_is_paused_resumed_and_sharded_and_loses_no_token(
         terminal.see("RUNNING", "progress", "memory", "p pause")
         job = job_of(terminal)
         terminal.press("p")
-        terminal.see("PAUSED", "you paused it")
+        terminal.see("PAUSED", "by you")
         assert is_paused(job)
         terminal.press("p")
         terminal.see("RUNNING")
         wait_until(lambda: not is_paused(job), "the job runs on")
         terminal.press("s")
-        terminal.see("shards")
+        terminal.see("switch to shards?")
+        terminal.press("s")
+        terminal.see("◆ shards")
         assert terminal.end() == 0
         assert "the job is done" in terminal.text
     shards = sorted(out.glob("train_shard_*.bin"))
@@ -91,6 +93,36 @@ def test_a_command_that_is_not_there_is_named_in_one_sentence() -> None:
     with Terminal(*RUN, "run", "--", "no-such-command") as terminal:
         assert terminal.end() == 127
         assert "memwatch: cannot run no-such-command: No such file or directory" in terminal.text
+
+
+def test_what_is_typed_before_the_screen_is_up_does_nothing(tmp_path: Path) -> None:
+    with Terminal(*RUN, "run", "--", "sh", "-c", f"while ! [ -e {tmp_path}/go ]; do sleep 0.05; done") as terminal:
+        terminal.press("KKxx")
+        terminal.see("RUNNING", "╭─ memory", "╭─ events")
+        (tmp_path / "go").touch()
+        assert terminal.end() == 0, "nobody stopped or killed it"
+
+
+def test_a_process_that_the_job_leaves_behind_is_told_of_when_the_screen_is_left(tmp_path: Path) -> None:
+    """The screen hid it; and the closing line is the same as in plain mode."""
+    script = f"nohup sleep 1000 > {tmp_path}/out 2>&1 & echo $! > {tmp_path}/pid; while ! [ -e {tmp_path}/go ]; do sleep 0.05; done"
+    try:
+        with Terminal(*RUN, "run", "--", "sh", "-c", script) as terminal:
+            terminal.see("RUNNING", "╭─ memory")
+            (tmp_path / "go").touch()
+            assert terminal.end() == 0
+            assert "1 of its processes runs on without a guard" in " ".join(terminal.text.split())
+    finally:
+        send(_pid_in(tmp_path / "pid"), signal.SIGKILL)
+
+
+def test_the_job_has_as_many_columns_as_its_panel(tmp_path: Path) -> None:
+    script = f"stty size <&1; while ! [ -e {tmp_path}/go ]; do sleep 0.05; done; stty size <&1"
+    with Terminal(*RUN, "run", "--", "sh", "-c", script) as terminal:
+        terminal.see("36 116")
+        (tmp_path / "go").touch()
+        assert terminal.end() == 0
+        assert "36 120" not in terminal.text, "neither at its start nor once the screen was up"
 
 
 LASTS = "echo $$ > {pid}; i=0; while :; do i=$((i+1)); echo line $i; sleep 0.05; done"
@@ -136,7 +168,7 @@ def test_one_can_leave_and_come_back(tmp_path: Path, state: Path) -> None:
     try:
         assert state_of(job) is not None
         with Terminal(*RUN, "attach", columns=80, rows=24) as terminal:
-            terminal.see("RUNNING", "the job was started", "line")
+            terminal.see("RUNNING", "the job started", "line")
             terminal.press("x")
             terminal.see("stop the job?")
             terminal.press("x")
@@ -275,6 +307,6 @@ def test_ctrl_z_stops_the_screen_alone_and_fg_brings_it_back_whole(tmp_path: Pat
         terminal.press("q")
         terminal.see("leave?")
         terminal.press("x")
-        terminal.see("the job was ended, as you asked")
+        terminal.see("you stopped the job")
         terminal.press("exit\n")
         terminal.end()

@@ -9,6 +9,8 @@ from memwatch.tui.draw.words import percent, roughly, size
 from memwatch.tui.model.picture import Picture, Room
 from memwatch.tui.model.series import columns
 
+NO_MEMORY = "n/a: this system does not report its memory"
+
 
 def title(picture: Picture, look: Look) -> Line:
     words = [Span("memory", "title")]
@@ -35,7 +37,7 @@ def subtitle(picture: Picture, look: Look) -> Line:
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     if picture.room is None:
-        return [line(Span("what memory there is cannot be read here", "dim"))]
+        return [line(Span("no sample yet" if picture.sample is None else NO_MEMORY, "dim"))]
     drawn = [job_line(picture, look, width), room_line(picture, picture.room, look, width)]
     if height - len(drawn) >= 3:
         drawn += chart(picture, picture.room, look, width, height - len(drawn))

@@ -1,9 +1,10 @@
 """Picture: everything there is to see of a run at one moment. Unknown is None."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memwatch.core.change import Change
+from memwatch.core.change import UNKNOWN_CHANGE, Change
 from memwatch.core.sample import Process, Sample
 from memwatch.tui.model.eta import Eta
 from memwatch.tui.model.series import Point
@@ -48,6 +49,7 @@ class Judged:
     warn_stall_fraction: float | None = None
     act_stall_fraction: float | None = None
     warn_swap_bytes_s: float | None = None
+    resume_needs_bytes: float | None = None  # while paused: how much more must be free before the guard resumes it
 
     @property
     def is_grave(self) -> bool:
@@ -124,9 +126,10 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Who paused the job, and what comes of it when."""
+    """Who paused the job, since when, and what the guard does at the deadline."""
 
     by: str
+    since_t: float
     deadline_t: float | None
     next_step: str | None
 
@@ -139,7 +142,9 @@ class Picture:
     state: State = State.STARTING
     pause: Pause | None = None
     exit_code: int | None = None
-    ended: str = ""  # how, in words
+    stop_reason: str | None = None  # of the guard's last stop or kill
+    exit: Mapping[str, object] | None = None  # the exit event
+    diagnosed_as: str | None = None  # what `memwatch diagnose` takes for this run; None: it has no journal
     is_sharded: bool = False
     has_job: bool = True  # False: the machine itself, now or in its record
     can_shard: bool = False
@@ -150,7 +155,7 @@ class Picture:
     judged: Judged | None = None
     sample: Sample | None = None
     room: Room | None = None
-    rates: Change = Change()  # over the last two seconds
+    rates: Change = UNKNOWN_CHANGE  # over the last two seconds
     peak_job_bytes: int | None = None
     progress: Progress | None = None
     points: tuple[Point, ...] = ()

@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any
 
-from memwatch.core.change import Change, change_between
-from memwatch.core.programs import as_given, is_tokenizer
+from memwatch.core.change import UNKNOWN_CHANGE, Change, change_between
+from memwatch.core.programs import as_given, is_memwatch_itself, is_tokenizer
 from memwatch.core.sample import Process, Sample
 from memwatch.record.codec import sample_from_json
 from memwatch.tui.model.eta import Pace
-from memwatch.tui.model.happenings import ended, happening
+from memwatch.tui.model.happenings import happening
 from memwatch.tui.model.picture import Happening, Judged, Kind, Pause, Picture, ProcessRow, Progress, Room, State
 from memwatch.tui.model.processes import process_rows
 from memwatch.tui.model.series import Point, Series
@@ -78,18 +78,20 @@ class Story:
                 can_shard = "shard" in event.get("can", ()) or self._now.can_shard
                 self._now = replace(self._now, is_guard_on=bool(event.get("is_on")), can_shard=can_shard)
             case "exit":
-                code, words = event.get("code"), ended(event)
-                self._now = replace(self._now, state=State.ENDED, exit_code=code, ended=words, pause=None)
+                self._now = replace(self._now, state=State.ENDED, exit_code=event.get("code"), exit=event, pause=None)
+                self.know_peak(_whole(event.get("peak_job_bytes")))
 
     def _start(self, event: Event) -> None:
+        run = str(event.get("run") or "")
         title, is_tokenizer = title_of(event.get("command") or ())
         self._now = replace(
             self._now,
-            run_id=str(event.get("run") or ""),
+            run_id=run,
+            diagnosed_as=str(event.get("diagnose_as") or run) or None,
             title=title,
             state=State.RUNNING,
             can_shard=is_tokenizer,
-            is_recorded=bool(event.get("run")),
+            is_recorded=bool(run),
             started_t=float(event["t"]),
         )
 
@@ -102,7 +104,7 @@ class Story:
             return
         self._recent.append(sample)
         earlier = self._earlier(sample)
-        rates = Change() if earlier is None else change_between(earlier, sample, os.sysconf("SC_PAGE_SIZE"))
+        rates = UNKNOWN_CHANGE if earlier is None else change_between(earlier, sample, os.sysconf("SC_PAGE_SIZE"))
         room = room_of(sample)
         self._now = replace(
             self._now,
@@ -134,8 +136,10 @@ class Story:
         return max(before or 0, sample.job_bytes) if sample.job else before
 
     def _others(self, sample: Sample) -> tuple[Process, ...] | None:
-        """Nobody looks every time; what was seen last stands."""
-        return self._now.others if sample.others is None else sample.others
+        """Nobody looks every time; what was seen last stands. memwatch's own processes are nobody's suspects."""
+        if sample.others is None:
+            return self._now.others
+        return tuple(process for process in sample.others if not is_memwatch_itself(process.command))
 
     def _known_gpus(self) -> Any:
         return None if self._now.sample is None else self._now.sample.gpus
@@ -154,7 +158,7 @@ class Story:
             case "pause":
                 in_s = event.get("deadline_in_s")
                 deadline_t = None if in_s is None else event["t"] + in_s
-                pause = Pause(str(event.get("by")), deadline_t, event.get("next"))
+                pause = Pause(str(event.get("by")), event["t"], deadline_t, event.get("next"))
                 self._now = replace(self._now, state=State.PAUSED, pause=pause)
                 self._pace.restart()
             case "resume":
@@ -163,7 +167,8 @@ class Story:
             case "shard":
                 self._now = replace(self._now, is_sharded=True)
             case "stop" | "kill":
-                self._now = replace(self._now, state=State.STOPPING, pause=None)
+                reason = str(event.get("reason", "")) if event.get("by") == "guard" else self._now.stop_reason
+                self._now = replace(self._now, state=State.STOPPING, pause=None, stop_reason=reason)
 
     def _progress(self, event: Event) -> None:
         before = self._now.progress
@@ -179,7 +184,7 @@ class Story:
         self._now = replace(
             self._now,
             progress=Progress(**{**known, "done": done, "total": total, "eta": self._pace.eta(total)}),
-            is_sharded=self._now.is_sharded or event.get("mode") == "shard",
+            is_sharded=self._now.is_sharded or event.get("sharded") is True,
         )
 
     def _output(self, event: Event) -> None:
@@ -230,6 +235,10 @@ def _point(sample: Sample, room: Room | None, rates: Change) -> Point:
         stall_full_fraction=rates.stall_full_fraction,
         gpu_fraction=max(gpus, default=None),
     )
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and 0 <= value < MOST_NUMBER else None
 
 
 def _number(value: object) -> float | None:

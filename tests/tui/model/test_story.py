@@ -1,5 +1,7 @@
 """What events make of a picture."""
 
+from dataclasses import replace
+
 import pytest
 
 from memwatch.core.sample import Limit, Memory, Process, Sample
@@ -25,7 +27,8 @@ def test_a_run_begins_runs_and_ends() -> None:
     assert (running.state, running.title) == (State.RUNNING, "tokenize train_fineweb.txt --mode memory")
     assert running.elapsed_s == 300
     ended = picture_after(script.start(), script.ended(9, 3))
-    assert (ended.state, ended.exit_code, ended.ended) == (State.ENDED, 3, "the job ended with code 3")
+    assert (ended.state, ended.exit_code) == (State.ENDED, 3)
+    assert ended.happenings[-1].text == "the job ended with code 3"
 
 
 def test_a_pause_tells_who_and_until_when() -> None:
@@ -63,6 +66,16 @@ def test_other_processes_stay_known_when_nobody_looked() -> None:
     seen, not_seen = sample_event(script.sample(0, 2.0)), sample_event(script.sample(1, 2.0))
     assert "others" not in not_seen
     assert len(picture_after(seen, not_seen).others or ()) == 5
+
+
+def test_memwatchs_own_processes_are_not_among_the_other_big_ones() -> None:
+    front = script.process(900, 1, "S", 0.06, 1, "/usr/bin/python3 /home/me/.venv/bin/memwatch run -- python train.py")
+    guard = script.process(901, 900, "S", 0.02, 1, "/usr/bin/python3 -m memwatch.guard 5")
+    other_job = script.process(902, 1, "S", 0.5, 1, "/usr/bin/python3 -m memwatch.tokenize b.txt")
+    sample = replace(script.sample(0, 2.0), others=(front, guard, other_job))
+    found = picture_after(sample_event(sample)).others
+    assert found is not None
+    assert [process.pid for process in found] == [902]
 
 
 @pytest.mark.parametrize(
