@@ -50,7 +50,7 @@ class PlainView:
                 pass  # It goes on, and was said.
             case "exit":
                 summary = self._summary(event)
-                if self._rewrites or self._has_written or (summary.took_s or 0) >= LONG_RUN_S or needs_care(event):
+                if self._rewrites or self._is_worth_a_word(event, summary):
                     self._write_line(f"memwatch: {printable(closing_line(summary))}")
             case kind:
                 self._note(event)
@@ -58,6 +58,12 @@ class PlainView:
                 if (line := line_for(event)) is not None:
                     self._warnings += kind == "verdict" and event.get("level") == "warn"
                     self._write_line(f"memwatch: {printable(line)}")
+
+    def _is_worth_a_word(self, event: dict[str, Any], summary: RunSummary) -> bool:
+        """Elsewhere than on a terminal. A job that failed by itself has said why: its own words come last."""
+        if (summary.took_s or 0) >= LONG_RUN_S or needs_care(event):
+            return True
+        return self._has_written and (event.get("code") == 0 or event.get("by") is not None)
 
     def _note(self, event: dict[str, Any]) -> None:
         """Keep what the closing line says of the whole run."""
@@ -72,11 +78,13 @@ class PlainView:
 
     def _summary(self, event: dict[str, Any]) -> RunSummary:
         started_t, ended_t = self._run_started_t, event.get("t")
-        is_known = started_t is not None and isinstance(ended_t, int | float)
+        took_s = None
+        if started_t is not None and isinstance(ended_t, int | float):
+            took_s = max(ended_t - started_t, 0.0)
         return RunSummary(
             code=event.get("code"),
             exit=event,
-            took_s=max(ended_t - started_t, 0.0) if is_known else None,
+            took_s=took_s,
             peak_job_bytes=event.get("peak_job_bytes") or self._peak_job_bytes,
             warnings=self._warnings,
             reason=self._reason,

@@ -11,7 +11,7 @@ def ending(event: Mapping[str, object]) -> str:
     """The sentence for an exit event, which may come from a journal and hold anything."""
     code, number = event.get("code"), event.get("signal")
     if event.get("by") == "guard":
-        return "memwatch stopped the job"
+        return "the guard stopped the job"
     if event.get("by") == "user":
         return "you stopped the job"
     if event.get("kernel_oom"):
@@ -57,8 +57,8 @@ def closing_line(summary: RunSummary) -> str:
         parts.append(format_number(summary.warnings, "warning"))
     if left_behind := _count(event.get("left_behind")):
         parts.append(f"{left_behind} of its processes {'runs' if left_behind == 1 else 'run'} on without a guard")
-    if summary.run is not None and _asks_why(event):
-        parts.append(f"to see why: memwatch diagnose {summary.run}")
+    if _asks_why(event):
+        parts.append(f"to see why: memwatch diagnose {summary.run or ''}".rstrip())
     return "; ".join(parts)
 
 

@@ -15,6 +15,7 @@ from memwatch.record.folder import SUFFIX, run_id, runs_path
 from memwatch.record.replay import BUFFER_BYTES, lines_of, parse_event
 
 _BEYOND = 1 << 63
+ENDS_OR_BEGINS_A_PAUSE = ("pause", "resume", "stop", "kill")
 BY_MEMWATCH = ("guard", "user")
 
 # Most lines are samples, and all that is wanted of one stands in front: a tenth of the time it takes to parse it.
@@ -25,6 +26,7 @@ class State(StrEnum):
     """stopped: by memwatch, or by the user through it. killed: by a signal from elsewhere. died: the guard is gone."""
 
     RUNNING = "running"
+    PAUSED = "paused"
     DONE = "done"
     FAILED = "failed"
     STOPPED = "stopped"
@@ -64,7 +66,7 @@ class RunInfo:
             state=state,
             command=seen.command,
             started_t=seen.started_t,
-            ended_t=None if state == State.RUNNING else seen.last_t,
+            ended_t=None if state in (State.RUNNING, State.PAUSED) else seen.last_t,
             exit_code=_whole(seen.exit.get("code")),
             signal=_whole(seen.exit.get("signal")),
             by=_word(seen.exit.get("by")),
@@ -116,6 +118,7 @@ class _Seen:
     peak_job_bytes: int | None = None
     worst: int = -1
     actions: dict[str, int] = field(default_factory=dict)
+    is_paused: bool = False
 
     def look_at(self, line: bytes) -> None:
         if (sample := _SAMPLE.match(line)) is not None:
@@ -141,6 +144,8 @@ class _Seen:
         elif kind == "action":
             name = str(event.get("action"))
             self.actions[name] = self.actions.get(name, 0) + 1
+            if name in ENDS_OR_BEGINS_A_PAUSE and event.get("result") in (None, "done"):
+                self.is_paused = name == "pause"
         elif kind == "exit":
             self.exit = event
             self._peak(_whole(event.get("peak_job_bytes")))
@@ -152,7 +157,9 @@ class _Seen:
 
 def _state(seen: _Seen, age_s: float) -> State:
     if not seen.exit:
-        return State.RUNNING if may_be_alive(seen.guard, age_s) else State.DIED
+        if not may_be_alive(seen.guard, age_s):
+            return State.DIED
+        return State.PAUSED if seen.is_paused else State.RUNNING
     if seen.exit.get("by") in BY_MEMWATCH:
         return State.STOPPED
     if seen.exit.get("signal") is not None:

@@ -82,8 +82,7 @@ class MemwatchApp(SteadyApp[Left]):
         super().__init__(ansi_color=None if look.has_colours else True)
         self.register_theme(DARK)
         self.register_theme(LIGHT)
-        self._unknown_theme = None if theme in self.available_themes else theme
-        self.theme = DARK.name if self._unknown_theme else theme
+        self.theme = theme
         self._source = source
         self._journal = journal
         self.look = look
@@ -112,8 +111,6 @@ class MemwatchApp(SteadyApp[Left]):
         self.set_interval(TICK_S, self._tick)
         self.draw()
         self.call_after_refresh(self._shown)
-        if self._unknown_theme:
-            self.say(f"there is no theme {self._unknown_theme}", "warning")
 
     def _shown(self) -> None:
         self._is_shown = True

@@ -22,7 +22,7 @@ def test_a_run_that_went_well_is_one_line() -> None:
 def test_after_a_stop_it_says_why_and_where_to_read_more() -> None:
     events = [script.start(), script.verdict(1, "warn", "RAM"), script.action(2, "stop", "guard", "RAM is full")]
     told = summary(picture(*events, {**script.ended(75, 124), "by": "guard"}), ASCII, 124)
-    assert told.startswith("memwatch: x memwatch stopped the job after 1 min 15 s: RAM is full")
+    assert told.startswith("memwatch: x the guard stopped the job after 1 min 15 s: RAM is full")
     assert told.endswith("; 1 warning; to see why: memwatch diagnose 20251116-133320-41020")
     recorded = {**script.start(), "diagnose_as": "last"}
     told = summary(picture(recorded, {**script.ended(75, 137), "signal": 9, "kernel_oom": True}), ASCII, 137)
