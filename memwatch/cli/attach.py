@@ -17,7 +17,7 @@ from memwatch.errors import ExitCode
 from memwatch.guard.join import connect
 from memwatch.record.find import journal_of
 from memwatch.record.replay import lines_of, parse_event
-from memwatch.record.runs import ENDS_OR_BEGINS_A_PAUSE
+from memwatch.record.runs import changes_pause
 
 MOST_COMMAND_CHARACTERS = 200  # of a greeting
 
@@ -119,5 +119,5 @@ def _greet(view: PlainView, past: list[dict[str, Any]]) -> None:
 
 
 def _is_paused(past: list[dict[str, Any]]) -> bool:
-    steps = [event.get("action") for event in past if event["event"] == "action" and event.get("result") == "done"]
-    return next((step == "pause" for step in reversed(steps) if step in ENDS_OR_BEGINS_A_PAUSE), False)
+    changes = [event for event in past if event["event"] == "action" and changes_pause(event)]
+    return bool(changes) and changes[-1]["action"] == "pause"

@@ -15,7 +15,6 @@ from memwatch.record.folder import SUFFIX, run_id, runs_path
 from memwatch.record.replay import BUFFER_BYTES, lines_of, parse_event
 
 _BEYOND = 1 << 63
-ENDS_OR_BEGINS_A_PAUSE = ("pause", "resume", "stop", "kill")
 BY_MEMWATCH = ("guard", "user")
 
 # Most lines are samples, and all that is wanted of one stands in front: a tenth of the time it takes to parse it.
@@ -144,7 +143,7 @@ class _Seen:
         elif kind == "action":
             name = str(event.get("action"))
             self.actions[name] = self.actions.get(name, 0) + 1
-            if name in ENDS_OR_BEGINS_A_PAUSE and event.get("result") in (None, "done"):
+            if changes_pause(event):
                 self.is_paused = name == "pause"
         elif kind == "exit":
             self.exit = event
@@ -153,6 +152,15 @@ class _Seen:
     def _peak(self, job_bytes: int | None) -> None:
         if job_bytes is not None:
             self.peak_job_bytes = max(self.peak_job_bytes or 0, job_bytes)
+
+
+def changes_pause(event: Event) -> bool:
+    """Whether an action begins or ends a pause; not a brief one, nor a try in the middle of a long one."""
+    return (
+        event.get("action") in ("pause", "resume", "stop", "kill")
+        and event.get("result") in (None, "done")
+        and not event.get("brief")
+    )
 
 
 def _state(seen: _Seen, age_s: float) -> State:

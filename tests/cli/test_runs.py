@@ -72,6 +72,8 @@ def test_a_run_that_is_paused_is_not_called_running() -> None:
     assert (run["state"], run["ended_t"]) == ("paused", None)
     journal.action("resume", [], "user", "nobody was there")
     assert json.loads(memwatch("runs", "--json").out)["runs"][0]["state"] == "paused"
+    journal.action("resume", [7], "guard", "done", brief=True)
+    assert json.loads(memwatch("runs", "--json").out)["runs"][0]["state"] == "paused", "it is only tried"
     journal.action("resume", [7], "user", "done")
     assert json.loads(memwatch("runs", "--json").out)["runs"][0]["state"] == "running"
     journal.close()

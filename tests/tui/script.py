@@ -165,11 +165,12 @@ def warning() -> list[Event]:
 
 
 def paused() -> list[Event]:
-    """By the guard, when it would be."""
+    """By the guard, when it would be; from then on nothing grows any more."""
     growing = [start(), *seconds(WARNED_S + 10, _grows, _stalled_s)]
     pause = next(event for event in judged(growing, OnPressure.PAUSE) if event["event"] == "action")
     until = int(pause["t"] - START_T)
-    still = [sample(second, _grows(until), _stalled_s(until), paused=True) for second in range(until + 1, until + 18)]
+    last = sample(until, _grows(until), _stalled_s(until), paused=True)
+    still = [replace(last, t=last.t + second, clock_s=last.clock_s + second) for second in range(1, 18)]
     before = [event for event in growing if event["t"] <= START_T + until]
     return [*judged([*before, *map(sample_event, still)]), pause]
 

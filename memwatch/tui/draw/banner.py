@@ -1,7 +1,7 @@
 """The second line: the guard's verdict. Quiet while all is well; a banner with the keys that help when it is not.
 
     ▲ WARN  full in 6 s: the job's 2.0 GiB limit, growing 71 MiB/s          [s] shard  [p] pause  [x] stop
-    ‖ PAUSED 24 s  stopped in 36 s unless 1.2 GiB more are free; biggest other process: firefox 6.1 GiB
+    ‖ PAUSED 24 s  stopped in 36 s unless 1.2 GiB more are free; firefox uses 6.1 GiB     [p] resume  [x] stop
 
 It is always there, so that nothing jumps when the danger comes. On a small terminal words are cut; numbers and keys
 are not.
@@ -93,7 +93,7 @@ def _paused(picture: Picture, pause: Pause, look: Look) -> list[str]:
     elif pause.by != "user":
         parts.append(f"  resumed when {freed}")
     if pause.by != "user" and (biggest := others.biggest(picture)) is not None:
-        parts.append(f"; biggest other process: {others.name(biggest)} {size(others.taken_bytes(biggest))}")
+        parts.append(f"; {others.name(biggest)} uses {size(others.taken_bytes(biggest))}")
     return [head, *parts]
 
 

@@ -47,8 +47,8 @@ def test_a_pause_keeps_its_countdown_at_any_width(width: int) -> None:
 def test_a_pause_says_what_must_be_free_and_who_else_is_big() -> None:
     sample = {**script.brief()[1]}
     needs = script.verdict(110, "warn", "x", resume_needs_bytes=1288490188)
-    shown = drawn(picture_of(script.start(), sample, PAUSE, needs), 160)
-    assert "stopped in 36 s unless 1.2 GiB more are free; biggest other process: firefox 6.1 GiB" in shown
+    shown = drawn(picture_of(script.start(), sample, PAUSE, needs), 120)
+    assert "stopped in 36 s unless 1.2 GiB more are free; firefox uses 6.1 GiB" in shown
 
 
 def test_a_pause_of_the_users_has_no_countdown() -> None:
