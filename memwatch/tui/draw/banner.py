@@ -92,7 +92,9 @@ def _paused(picture: Picture, pause: Pause, look: Look) -> list[str]:
         parts.append(f"  {next_step} in {left} unless {freed}" if next_step else f"  resumed in {left}")
     elif pause.by != "user":
         parts.append(f"  resumed when {freed}")
-    if pause.by != "user" and (biggest := others.biggest(picture)) is not None:
+    # Below a limit, what programs outside of it take makes no difference.
+    is_below_limit = picture.room is not None and picture.room.is_limit
+    if pause.by != "user" and not is_below_limit and (biggest := others.biggest(picture)) is not None:
         parts.append(f"; {others.name(biggest)} uses {size(others.taken_bytes(biggest))}")
     return [head, *parts]
 

@@ -5,7 +5,7 @@ from memwatch.tui.draw.bars import stacked
 from memwatch.tui.draw.chart import Chart, Level, chart_lines, split_width
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line, width_of
 from memwatch.tui.draw.look import Look
-from memwatch.tui.draw.words import percent, roughly, size
+from memwatch.tui.draw.words import percent, size, soon
 from memwatch.tui.model.picture import Picture, Room
 from memwatch.tui.model.series import columns
 
@@ -32,7 +32,7 @@ def subtitle(picture: Picture, look: Look) -> Line:
     if left_s is None:
         return ()
     role = picture.judged.level if picture.judged is not None and picture.judged.is_grave else "watch"
-    return (Span("full" if left_s < 1 else f"full in ~{roughly(left_s)}", role),)
+    return (Span(f"full in {soon(left_s)}", role),)
 
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
@@ -48,10 +48,9 @@ def job_line(picture: Picture, look: Look, width: int) -> Line:
     sample = picture.sample
     if sample is None or not picture.has_job:
         return fitting(_machine(picture), width)
-    rss = sum(process.rss_bytes for process in sample.job) if sample.job else None
     swap = sum(process.swap_bytes for process in sample.job) if sample.job else None
     parts = [
-        line(Span("job ", "dim"), Span(size(rss), "job")),
+        line(Span("job ", "dim"), Span(size(picture.job_ram_bytes), "job")),
         label("peak", size(picture.peak_job_bytes)),
         label("swapped", size(swap)) if swap else (),
         *_headroom(picture),
@@ -82,14 +81,13 @@ def room_line(picture: Picture, room: Room, look: Look, width: int) -> Line:
 def room_bar(picture: Picture, room: Room, look: Look, width: int) -> Line:
     """The job's part, everybody else's, and what is free."""
     capacity = max(room.capacity_bytes, 1)
-    job = 0 if picture.sample is None else sum(process.rss_bytes for process in picture.sample.job)
-    job = min(job, room.used_bytes)
+    job = min(picture.job_ram_bytes or 0, room.used_bytes)
     return stacked([(job / capacity, "job"), ((room.used_bytes - job) / capacity, "others")], width, look.glyphs)
 
 
 def chart(picture: Picture, room: Room, look: Look, width: int, height: int) -> list[Line]:
-    unit, name = (GIB, "G") if room.capacity_bytes >= 2 * GIB else (MIB, "M")
-    labels = f"{room.capacity_bytes / unit:.0f}{name}", f"{room.capacity_bytes / unit / 2:.0f}{name}"
+    unit, name = (GIB, "GiB") if room.capacity_bytes >= 2 * GIB else (MIB, "MiB")
+    labels = f"{room.capacity_bytes / unit:.0f} {name}", f"{room.capacity_bytes / unit / 2:.0f} {name}"
     past, future = split_width(width, max(map(len, labels)))
     column_s = look.chart_span_s(picture.elapsed_s) / past
     used, job = columns(

@@ -16,7 +16,7 @@ def title(picture: Picture, look: Look) -> Line:
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     if not picture.others:
-        return [line(Span("none found" if picture.others is not None else "not looked at yet", "dim"))]
+        return [line(Span("none found" if picture.others is not None else "no sample yet", "dim"))]
     biggest = sorted(picture.others, key=taken_bytes, reverse=True)
     return [_row(process, width) for process in biggest[:height]]
 

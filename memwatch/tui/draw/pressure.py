@@ -16,7 +16,7 @@ def title(picture: Picture, look: Look) -> Line:
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     if picture.sample is not None and picture.sample.pressure is None:
-        return [line(Span("this kernel does not tell how long programs wait (PSI)", "dim"))]
+        return [line(Span("n/a: this kernel has no pressure stall information (PSI)", "dim"))]
     drawn = [memory_line(picture, width), io_line(picture, width)]
     if height - len(drawn) >= 3:
         drawn += _chart(picture, look, width, height - len(drawn))

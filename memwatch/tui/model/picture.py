@@ -98,6 +98,10 @@ class Room:
         return self.used_bytes / self.capacity_bytes if self.capacity_bytes else 0.0
 
 
+def job_ram_bytes(sample: Sample) -> int | None:
+    return sample.job_bytes - sum(process.swap_bytes for process in sample.job) if sample.job else None
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessRow:
     """A process, and what it did since the last look."""
@@ -177,6 +181,11 @@ class Picture:
         if self.state == State.PAUSED and judged.job_fills:
             return None  # From before the pause; stopped processes do not grow.
         return judged.seconds_left
+
+    @property
+    def job_ram_bytes(self) -> int | None:
+        """What the job takes in RAM, as the guard counts it: shared pages once, page cache not at all."""
+        return None if self.sample is None else job_ram_bytes(self.sample)
 
     @property
     def job_bytes(self) -> int | None:

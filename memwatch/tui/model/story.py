@@ -13,7 +13,18 @@ from memwatch.core.sample import Process, Sample
 from memwatch.record.codec import sample_from_json
 from memwatch.tui.model.eta import Pace
 from memwatch.tui.model.happenings import happening
-from memwatch.tui.model.picture import Happening, Judged, Kind, Pause, Picture, ProcessRow, Progress, Room, State
+from memwatch.tui.model.picture import (
+    Happening,
+    Judged,
+    Kind,
+    Pause,
+    Picture,
+    ProcessRow,
+    Progress,
+    Room,
+    State,
+    job_ram_bytes,
+)
 from memwatch.tui.model.processes import process_rows
 from memwatch.tui.model.series import Point, Series
 from memwatch.tui.model.terminal_text import TerminalText
@@ -227,7 +238,7 @@ def _point(sample: Sample, room: Room | None, rates: Change) -> Point:
     return Point(
         sample.t,
         used_bytes=None if room is None else room.used_bytes,
-        job_bytes=sum(process.rss_bytes for process in sample.job) if sample.job else None,
+        job_bytes=job_ram_bytes(sample),
         swap_used_bytes=None if memory is None else memory.swap_total_bytes - memory.swap_free_bytes,
         swap_in_bytes_s=rates.swap_in_bytes_s,
         swap_out_bytes_s=rates.swap_out_bytes_s,

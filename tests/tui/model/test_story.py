@@ -68,6 +68,15 @@ def test_other_processes_stay_known_when_nobody_looked() -> None:
     assert len(picture_after(seen, not_seen).others or ()) == 5
 
 
+def test_the_job_is_as_big_on_the_screen_as_the_guard_counts_it() -> None:
+    """Forked workers share most of their pages: their RSS together is more than the job takes."""
+    shared = replace(script.process(7, 1, "R", 1.0, 1, "python train.py", swap=0.5), own_bytes=GIB // 4)
+    picture = picture_after(sample_event(replace(script.sample(0, 2.0), job=(shared,))))
+    assert picture.job_ram_bytes == GIB // 4
+    assert (picture.job_bytes, picture.peak_job_bytes) == (GIB * 3 // 4, GIB * 3 // 4)
+    assert picture.points[-1].job_bytes == GIB // 4
+
+
 def test_memwatchs_own_processes_are_not_among_the_other_big_ones() -> None:
     front = script.process(900, 1, "S", 0.06, 1, "/usr/bin/python3 /home/me/.venv/bin/memwatch run -- python train.py")
     guard = script.process(901, 900, "S", 0.02, 1, "/usr/bin/python3 -m memwatch.guard 5")
