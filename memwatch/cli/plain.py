@@ -35,7 +35,6 @@ class PlainView:
         self._level: str | None = None
         self._run: str | None = None
         self._warnings = 0
-        self._reason: str | None = None
         self._run_started_t: float | None = None
         self._peak_job_bytes: int | None = None
 
@@ -71,12 +70,11 @@ class PlainView:
             case {"event": "start", "t": int() | float() as t}:
                 self._run_started_t = t
                 self._run = event.get("diagnose_as") or event.get("run") or None
-            case {"event": "action", "action": "stop" | "kill", "by": "guard"}:
-                self._reason = str(event.get("reason", ""))
             case {"event": "sample", "job_bytes": int() as job_bytes}:
                 self._peak_job_bytes = max(self._peak_job_bytes or 0, job_bytes)
 
     def _summary(self, event: dict[str, Any]) -> RunSummary:
+        """Without the guard's reason for a stop, which is on the line before."""
         started_t, ended_t = self._run_started_t, event.get("t")
         took_s = None
         if started_t is not None and isinstance(ended_t, int | float):
@@ -87,7 +85,6 @@ class PlainView:
             took_s=took_s,
             peak_job_bytes=event.get("peak_job_bytes") or self._peak_job_bytes,
             warnings=self._warnings,
-            reason=self._reason,
             run=self._run,
         )
 

@@ -28,7 +28,7 @@ def test_a_run_in_which_something_happened_closes_with_a_summary() -> None:
     stop = {"t": 1002.0, "event": "action", "action": "stop", "by": "guard", "reason": "full in 1 s"}
     end = {"t": 1062.0, "event": "exit", "code": 124, "signal": 15, "by": "guard"}
     assert said(START, sample, warn, stop, end)[-1] == (
-        "memwatch: the guard stopped the job after 1 min 02 s: full in 1 s; peak memory 3.0 GiB; 1 warning; "
+        "memwatch: the guard stopped the job after 1 min 02 s; peak memory 3.0 GiB; 1 warning; "
         "to see why: memwatch diagnose last"
     )
 
