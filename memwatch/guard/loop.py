@@ -22,6 +22,7 @@ from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.monitor import Monitor
 from memwatch.decide.pause_check import runaway
 from memwatch.decide.verdict import Verdict
+from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.errors import ExitCode
 from memwatch.guard import system
 from memwatch.guard.act import Actor, Done
@@ -179,7 +180,7 @@ class Guard:
         sample = self._sample({os.getpid()})
         outlook, verdict = self._monitor.observe(sample)
         self._state = observed(self._state, verdict.level, outlook, self._ladder_settings)
-        self._teller.sample(sample, verdict)
+        self._teller.sample(sample, verdict, verdict_facts(outlook, verdict))
         self._look_at_position(sample)
         self._scope.follow(sample, self._reserve_bytes)
         if not (self._actor.is_paused and self._is_pause_over(sample, outlook)):

@@ -1,6 +1,8 @@
 """Tells the journal and the views what happens: one stream of events for both."""
 
+import os
 import time
+from collections.abc import Mapping
 
 from memwatch.core.sample import Process, Sample
 from memwatch.decide.actions import Action, By
@@ -11,6 +13,7 @@ from memwatch.guard.views import Views
 from memwatch.guard.wait import Ended
 from memwatch.record import events
 from memwatch.record.alive import GuardId
+from memwatch.record.folder import runs_path
 from memwatch.record.journal import Journal
 
 # A view draws once a second while nothing is wrong.
@@ -29,22 +32,27 @@ class Teller:
 
     def start(self, t: float, limits: dict[str, object], containment: dict[str, object], **more: object) -> None:
         if self._journal is not None:
-            self._views.send(self._journal.start(limits, containment, t, **more))
+            event = self._journal.start(limits, containment, t, **more)
+            self._views.send(event | {"diagnose_as": self._run_name(self._journal.path)})
             self._tell_of_journal(self._journal)  # At once: a short job has no sample.
         else:
             event = events.start_event(t, "", GuardId.this(), self._command, limits, containment)
             self._views.send(event | more)
 
-    def sample(self, sample: Sample, verdict: Verdict) -> None:
+    def _run_name(self, path: str | None) -> str | None:
+        """What `memwatch diagnose` takes, for the closing line. Only views get it: a journal may be moved."""
+        return "last" if path is not None and os.path.dirname(path) == runs_path() else path
+
+    def sample(self, sample: Sample, verdict: Verdict, facts: Mapping[str, object]) -> None:
+        """`facts` are those of verdict_facts.py."""
         name = verdict.level.name.lower()
-        signals = [signal.value for signal in verdict.signals]
         if self._journal is not None:
             told = self._journal.sample(sample)
-            judged = self._journal.verdict(name, verdict.reason, verdict.seconds_left, sample.t, signals=signals)
+            judged = self._journal.verdict(name, verdict.reason, verdict.seconds_left, sample.t, **facts)
             self._tell_of_journal(self._journal)
         else:
             told = events.sample_event(sample)
-            judged = events.verdict_event(sample.t, name, verdict.reason, verdict.seconds_left, signals=signals)
+            judged = events.verdict_event(sample.t, name, verdict.reason, verdict.seconds_left, **facts)
         is_due = verdict.level >= Level.WARN or sample.clock_s - self._shown_s >= CALM_SAMPLE_S
         if is_due or sample.others is not None or verdict.level != self._level:
             self._shown_s, self._level = sample.clock_s, verdict.level
