@@ -66,6 +66,7 @@ def _guard(view: socket.socket, watcher: Watcher) -> int:
         theirs.close()
         if order.terminal is not None:
             os.close(order.terminal[1])
+            watcher.keep_terminal(order.terminal[0])
             _let_go_of_terminal()
         # The rest is loaded while the job starts, which has not taken much memory yet.
         from memwatch.guard.loop import Guard

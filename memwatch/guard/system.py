@@ -1,7 +1,6 @@
 """System calls that Python has no name for."""
 
 import ctypes
-import fcntl
 import os
 import signal
 from contextlib import suppress
@@ -47,11 +46,6 @@ def raise_oom_score(score: int) -> bool:
             file.write(str(score))
         return True
     return False
-
-
-def set_pipe_size(fd: int, size_bytes: int) -> None:
-    with suppress(OSError):  # Users have a limit to what all their pipes hold.
-        fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, size_bytes)
 
 
 def set_command_line(line: bytes) -> None:

@@ -1,6 +1,7 @@
-"""`python -m tests.guard.quiet_front COMMAND...`: the real front with a screen that shows nothing.
+"""`python -m tests.guard.quiet_front [--terminal] COMMAND...`: the real front with a screen that shows nothing.
 
-It reads commands for the guard from its standard input, and writes every event to its standard output.
+It reads commands for the guard from its standard input, and writes every event to its standard output. With --terminal
+the job has a terminal of its own, as it has with a screen that shows something.
 """
 
 import json
@@ -43,4 +44,6 @@ def _write(event: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(Front(GuardConfig(keeps_record=False), sys.argv[1:], screen=QuietScreen()).run())
+    has_terminal = sys.argv[1] == "--terminal"
+    config = GuardConfig(keeps_record=False, captures_output=has_terminal)
+    sys.exit(Front(config, sys.argv[2 if has_terminal else 1 :], screen=QuietScreen()).run())

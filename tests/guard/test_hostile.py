@@ -180,7 +180,7 @@ def test_the_watcher_continues_only_whom_it_was_told_of() -> None:
             assert not signal_process(pid, ticks - 1, signal.SIGKILL)
             watcher = Watcher()
             watcher.will_stop([process(pid, told)])
-            os.close(watcher._writer)  # As when the guard is killed.
+            watcher._line.close()  # As when the guard is killed.
             os.waitpid(watcher.pid, 0)
             os.close(watcher._pidfd)
             wait_until(lambda: state_of(pid) == state)  # noqa: B023

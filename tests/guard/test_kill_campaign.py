@@ -42,8 +42,8 @@ while True:
 class Fronted:
     """The real front with a screen that shows nothing, its guard and watcher, and the job."""
 
-    def __init__(self, pids: Path, entrance: NoPtrace | None) -> None:
-        command = [sys.executable, "-m", "tests.guard.quiet_front", sys.executable, "-c", JOB, str(pids)]
+    def __init__(self, pids: Path, entrance: NoPtrace | None, job: str, *options: str) -> None:
+        command = [sys.executable, "-m", "tests.guard.quiet_front", *options, sys.executable, "-c", job, str(pids)]
         if entrance is not None:
             command = entrance.command(*command)
         self.front = subprocess.Popen(
@@ -88,8 +88,8 @@ class Fronted:
 
 
 @contextmanager
-def fronted(pids: Path, entrance: NoPtrace | None) -> Iterator[Fronted]:
-    made = Fronted(pids, entrance)
+def fronted(pids: Path, entrance: NoPtrace | None = None, job: str = JOB, *options: str) -> Iterator[Fronted]:
+    made = Fronted(pids, entrance, job, *options)
     try:
         yield made
     finally:
@@ -152,7 +152,7 @@ def test_whoever_is_killed_in_whatever_order_the_job_is_unharmed(seed: int, tmp_
     # The guard always: while it lives, a job that its user has paused is meant to be paused.
     victims = ["guard", *chance.sample(["front", "watcher"], chance.randint(0, 2))]
     chance.shuffle(victims)
-    with fronted(tmp_path / "pids", None) as run:
+    with fronted(tmp_path / "pids") as run:
         nobody_is_harmed(run, harm(run, victims, chance))
 
 
@@ -167,3 +167,31 @@ def test_where_ptrace_is_forbidden_one_of_watcher_and_front_is_enough(victims: l
             done.append(victim)
             run.signal(victim, signal.SIGKILL)
         nobody_is_harmed(run, done)
+
+
+# Writes more than a terminal holds that nobody reads.
+WRITES = JOB.replace(
+    "while True:", "while True:\n    print('x' * 999, flush=True); open(sys.argv[1] + '.on', 'a').write('x')"
+)
+
+
+@pytest.mark.parametrize(
+    "victims", [["guard", "front"], ["front", "guard"], ["watcher", "front", "guard"]], ids="+".join
+)
+@pytest.mark.parametrize("command", ["pause", "resume"])
+def test_a_job_that_writes_to_a_terminal_of_memwatch_goes_on_writing(
+    command: str, victims: list[str], tmp_path: Path
+) -> None:
+    """A terminal that nobody holds would have the kernel send HUP to the job."""
+    with fronted(tmp_path / "pids", None, WRITES, "--terminal") as run:
+        run.tell(command)
+        for victim in victims:
+            run.signal(victim, signal.SIGKILL)
+            if victim == "watcher":
+                wait_until(lambda: state_of(run.watchers[-1]) is None)
+                wait_until(lambda: len(children(run.guard)) == 2, "it is replaced")
+                wait_until(lambda: command_of(children(run.guard)[-1])[:1] == ["memwatch-watcher"])
+        nobody_is_harmed(run, victims)
+        progress = tmp_path / "pids.on"
+        before = progress.stat().st_size
+        wait_until(lambda: progress.stat().st_size > before + 100, "it goes on writing")
