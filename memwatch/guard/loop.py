@@ -25,7 +25,7 @@ from memwatch.decide.verdict import Verdict
 from memwatch.errors import ExitCode
 from memwatch.guard import system
 from memwatch.guard.act import Actor, Done
-from memwatch.guard.before import reserve_bytes
+from memwatch.guard.before import reserve_bytes, reserve_for
 from memwatch.guard.hold import Holder
 from memwatch.guard.listen import Ear
 from memwatch.guard.notify import notify
@@ -87,8 +87,9 @@ class Guard:
         self._teller = Teller(self._views, self._journal, order.command)
         before = glance()
         self._kernel_kills.look(before)
-        self._reserve_bytes = reserve_bytes(config, before)
-        self._monitor = Monitor(lambda _: self._reserve_bytes)
+        self._reserve = reserve_for(config, before)
+        self._reserve_at_start_bytes = reserve_bytes(self._reserve, before)
+        self._monitor = Monitor(self._reserve.of)
         self._monitor.forecast(before)
         self._on_pressure = OnPressure(config.on_pressure)
         self._ladder_settings = LadderSettings(self._on_pressure, pause_timeout_s=config.pause_timeout_s)
@@ -165,7 +166,7 @@ class Guard:
 
     def _facts(self) -> tuple[dict[str, object], dict[str, object]]:
         limits: dict[str, object] = {
-            "reserve_bytes": self._reserve_bytes,
+            "reserve_bytes": self._reserve_at_start_bytes,
             "on_pressure": self._config.on_pressure,
             "pause_timeout_s": self._config.pause_timeout_s,
         }
@@ -179,7 +180,7 @@ class Guard:
         self._state = observed(self._state, verdict.level, outlook, self._ladder_settings)
         self._teller.sample(sample, verdict)
         self._look_at_position(sample)
-        self._scope.follow(sample, self._reserve_bytes)
+        self._scope.follow(sample, self._reserve)
         if not (self._actor.is_paused and self._is_pause_over(sample, outlook)):
             self._climb(verdict, outlook)
         if self._killed_s is not None:
@@ -222,7 +223,7 @@ class Guard:
 
     def _sample(self, roots: Any) -> Sample:
         seen = self._machine.sample(time.monotonic(), time.time(), roots, self._spared)
-        sample = self._scope.seen(seen, self._reserve_bytes)
+        sample = self._scope.seen(seen, self._reserve)
         self._kernel_kills.look(sample)
         return sample
 
