@@ -17,7 +17,19 @@ can_hide_proc = os.geteuid() == 0 and shutil.which("unshare") is not None
 def without_proc(*options: str) -> subprocess.CompletedProcess[str]:
     """A real `memwatch run` in a mount namespace of its own, where /proc is an empty folder."""
     hide = 'mount -t tmpfs none /proc && exec "$@"'
-    run = [sys.executable, "-m", "memwatch", "run", "--no-record", "--ui", "none", *options, "--", "echo", "the job ran"]
+    run = [
+        sys.executable,
+        "-m",
+        "memwatch",
+        "run",
+        "--no-record",
+        "--ui",
+        "none",
+        *options,
+        "--",
+        "echo",
+        "the job ran",
+    ]
     command = ["unshare", "--mount", "sh", "-c", hide, "sh", *run]
     return subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
 
