@@ -143,15 +143,14 @@ def _turn_to_resume(me: GuardedRun, standing: Standing, rivals: list[GuardedRun]
     paused = [run for run in rivals if run.state == RunState.PAUSED and run.room == me.room]
     first = [run for run in running if run.is_older_than(me)]
     needed_bytes = _room_beside_bytes(me, first, now_s)
-    waits_for = _waits_for(me, standing, running, paused)
-    may_resume = (
-        not any(run.is_older_than(me) for run in paused)
-        and not any(_has_just_resumed(run, now_s) for run in rivals)
-        and not (first and _lacks(standing, needed_bytes))
-    )
+    in_the_way = [run for run in rivals if _has_just_resumed(run, now_s)]
+    if _lacks(standing, needed_bytes):
+        in_the_way += first
+    in_the_way += [run for run in paused if run.is_older_than(me)]
+    waits_for = _waits_for(me, standing, running, paused, in_the_way)
     in_reach = needed_bytes if first and _is_in_reach(needed_bytes, standing) else None
     return Turn(
-        may_resume=may_resume,
+        may_resume=not in_the_way,
         waits_for=waits_for,
         resume_bytes=in_reach,
         is_stuck=bool(paused) and not running and _lacks(standing, standing.reserve_bytes // 4),
@@ -160,19 +159,23 @@ def _turn_to_resume(me: GuardedRun, standing: Standing, rivals: list[GuardedRun]
 
 
 def _waits_for(
-    me: GuardedRun, standing: Standing, running: list[GuardedRun], paused: list[GuardedRun]
+    me: GuardedRun,
+    standing: Standing,
+    running: list[GuardedRun],
+    paused: list[GuardedRun],
+    in_the_way: list[GuardedRun],
 ) -> GuardedRun | None:
+    """All lists have the oldest run first. Whoever may not resume because of another is not stopped meanwhile."""
     if standing.headroom_bytes is not None and standing.headroom_bytes <= -(standing.reserve_bytes // 2):
         return None  # What this run holds is needed now.
     if using := [run for run in running if _is_worth_it(run, me)]:
         return using[0]
-    if not paused:
-        return None
-    to_end = _to_be_stopped([*paused, me])
-    if to_end == me and (standing.stuck_for_s or 0.0) >= STUCK_S:
-        return None
-    first = min(paused, key=lambda run: (run.start_ticks, run.pid))
-    return first if first.is_older_than(me) or to_end == me else to_end
+    if paused and (standing.stuck_for_s or 0.0) >= STUCK_S:
+        to_end = _to_be_stopped([*paused, me])
+        if to_end == me:
+            return None
+        return in_the_way[0] if in_the_way else to_end
+    return next(iter(in_the_way or paused), None)
 
 
 def _to_be_stopped(paused: list[GuardedRun]) -> GuardedRun:

@@ -146,10 +146,13 @@ class TestDeadline:
 
     def test_of_equal_runs_that_are_all_paused_the_youngest_is_stopped(self) -> None:
         paused = [run(age, RunState.PAUSED) for age in (1, 2, 3)]
-        for stuck_for_s, last in ((STUCK_S - 1, paused[0]), (STUCK_S, None)):
+        for stuck_for_s, waited_for in (
+            (STUCK_S - 1, [paused[1], paused[0], paused[0]]),
+            (STUCK_S, [paused[2], paused[0], None]),
+        ):
             stuck = room(0, stuck_for_s=stuck_for_s)
             turns = [take_turn(me, stuck, [r for r in paused if r != me], NOW_S) for me in paused]
-            assert [turn.waits_for for turn in turns] == [paused[2], paused[0], last]
+            assert [turn.waits_for for turn in turns] == waited_for
             assert all(turn.is_stuck for turn in turns)
 
     def test_nobody_is_stuck_while_there_is_room_or_somebody_runs(self) -> None:
@@ -332,7 +335,7 @@ def test_jobs_that_fit_together_run_together() -> None:
     assert [job.pauses for job in shared.jobs] == [0, 0, 0]
 
 
-@settings(max_examples=25, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=25, deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate))
 @given(
     st.lists(
         st.tuples(st.floats(0.1, 0.55), st.floats(10, 150), st.floats(0, 30), st.floats(0, 30)), min_size=2, max_size=5
