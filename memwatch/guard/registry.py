@@ -9,7 +9,7 @@ A guard writes to the first folder that it can and reads all of them; $MEMWATCH_
 Other users can put any file there, so nothing is trusted: a file is read without following links and without waiting,
 up to a size; what it says must be plausible; the process that it names must live, have started when it says, and belong
 to the owner of the file. So one can only publish a process of one's own, and it ends with that. What runs of other
-users may cause at most is in core/turns.py. Which run is older follows from what the kernel says of the process.
+users may cause at most is in decide/turns.py. Which run is older follows from what the kernel says of the process.
 
 Nothing here raises because of a disk or a folder: a guard that cannot publish guards all the same.
 """
@@ -20,7 +20,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 
-from memwatch.core.turns import GuardedRun, RunState
+from memwatch.decide.turns import GuardedRun, RunState
 from memwatch.errors import printable
 from memwatch.probe.files import read_file
 from memwatch.probe.stat import Stat, parse_stat

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from memwatch.core.history import HOST
-from memwatch.core.turns import (
+from memwatch.core.units import GIB, MIB
+from memwatch.decide.history import HOST
+from memwatch.decide.turns import (
     PAUSE_DELAY_S,
     RESUME_EFFECT_S,
     STUCK_S,
@@ -18,7 +19,6 @@ from memwatch.core.turns import (
     Turn,
     take_turn,
 )
-from memwatch.core.units import GIB, MIB
 
 NOW_S = 1000.0
 
