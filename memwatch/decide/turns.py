@@ -51,7 +51,7 @@ class RunState(StrEnum):
 class GuardedRun:
     """What a run publishes of itself. Times are on the machine's monotonic clock, which all guards share."""
 
-    run_id: str
+    run_id: str  # empty: it keeps no journal
     command: str  # the program's name alone
     start_ticks: int  # of its guard, since boot; with the pid it says which run is older
     pid: int
@@ -75,7 +75,7 @@ class GuardedRun:
         return room == HOST or any(path == room or path.startswith(below) for path in self.cgroups)
 
     def __str__(self) -> str:
-        return f"run {self.run_id} ({self.command})"
+        return f"run {self.run_id or self.pid} ({self.command})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +112,9 @@ class Turn:
     reason: str = ""
 
 
+ALONE = Turn()
+
+
 def take_turn(me: GuardedRun, standing: Standing, others: Iterable[GuardedRun], now_s: float) -> Turn:
     """A pure function: the guard calls it with what it has read of the others."""
     patient = (standing.paused_for_s or 0.0) < WAIT_FOR_STRANGERS_S
@@ -123,7 +126,7 @@ def take_turn(me: GuardedRun, standing: Standing, others: Iterable[GuardedRun], 
         return _turn_to_run(me, standing, rivals, now_s)
     if me.state == RunState.PAUSED:
         return _turn_to_resume(me, standing, rivals, now_s)
-    return Turn()
+    return ALONE
 
 
 def _turn_to_run(me: GuardedRun, standing: Standing, rivals: list[GuardedRun], now_s: float) -> Turn:
@@ -134,7 +137,7 @@ def _turn_to_run(me: GuardedRun, standing: Standing, rivals: list[GuardedRun], n
     younger = [run for run in rivals if me.is_older_than(run) and run.state == RunState.RUNNING]
     if is_pressed_briefly and any(_is_worth_it(run, me) for run in younger):
         return Turn(may_pause_later=True)
-    return Turn()
+    return ALONE
 
 
 def _turn_to_resume(me: GuardedRun, standing: Standing, rivals: list[GuardedRun], now_s: float) -> Turn:

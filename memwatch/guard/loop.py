@@ -21,6 +21,7 @@ from memwatch.decide.ladder import interval_s as ladder_interval_s
 from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.monitor import Monitor
 from memwatch.decide.pause_check import runaway
+from memwatch.decide.turns import Turn
 from memwatch.decide.verdict import Verdict
 from memwatch.errors import ExitCode
 from memwatch.guard import system
@@ -31,6 +32,7 @@ from memwatch.guard.listen import Ear
 from memwatch.guard.notify import notify
 from memwatch.guard.order import Order
 from memwatch.guard.output import JobOutput
+from memwatch.guard.runs_together import RunsTogether
 from memwatch.guard.scope import JobScope
 from memwatch.guard.spawn import BY_TERMINAL, HANDLED, IGNORED, containment
 from memwatch.guard.tell import Teller
@@ -94,6 +96,8 @@ class Guard:
         self._on_pressure = OnPressure(config.on_pressure)
         self._ladder_settings = LadderSettings(self._on_pressure, pause_timeout_s=config.pause_timeout_s)
         self._state = ActionState()
+        run_id = None if self._journal is None else self._journal.run_id
+        self._together = RunsTogether(run_id, order.command, job_pid, self._reserve)
         self._due_s = time.monotonic()
         self._is_on = True
         self._notified = False
@@ -137,6 +141,7 @@ class Guard:
             self._output.take_the_rest()
             self._pass_output_on(self._output)
             self._teller.output_tail(self._output.tail)
+        self._together.close()
         if self._killed_one and ended.exit_code != ExitCode.OK and self._stopped_by is None:
             self._stopped_by = By.GUARD  # It did not survive the loss of a process that the guard had to kill.
         code = ExitCode.STOPPED if self._stopped_by == By.GUARD else ended.exit_code
@@ -178,11 +183,12 @@ class Guard:
         sample = self._sample({os.getpid()})
         outlook, verdict = self._monitor.observe(sample)
         self._state = observed(self._state, verdict.level, outlook, self._ladder_settings)
-        self._teller.sample(sample, verdict)
+        turn = self._together.turn(sample, outlook, verdict, self._state)
+        self._teller.sample(sample, verdict, turn)
         self._look_at_position(sample)
         self._scope.follow(sample, self._reserve)
         if not (self._actor.is_paused and self._is_pause_over(sample, outlook)):
-            self._climb(verdict, outlook)
+            self._climb(verdict, outlook, turn)
         if self._killed_s is not None:
             self._kill_the_rest()
         interval_s = self._config.interval_s or ladder_interval_s(self._state, outlook, next_interval_s(outlook))
@@ -200,7 +206,7 @@ class Guard:
             return True
         self._first_of_pause = first = self._first_of_pause or sample
         not_stopped = self._actor.not_yet_stopped()
-        culprit = runaway(first, sample, not_stopped, outlook.headroom_bytes, self._reserve_bytes)
+        culprit = runaway(first, sample, not_stopped, outlook.headroom_bytes, outlook.reserve_bytes)
         if culprit is not None and culprit.process.pid not in self._killed:
             self._killed.add(culprit.process.pid)
             self._killed_one = True
@@ -236,8 +242,8 @@ class Guard:
     def _job_now(self) -> Any:
         return self._machine.job(time.monotonic(), {os.getpid()}, self._spared)
 
-    def _climb(self, verdict: Verdict, outlook: Forecast) -> None:
-        action = next_action(self._state, self._ladder_settings, verdict, outlook)
+    def _climb(self, verdict: Verdict, outlook: Forecast, turn: Turn) -> None:
+        action = next_action(self._state, self._ladder_settings, verdict, outlook, turn=turn)
         if action is None or (action.step == Step.PAUSE and time.monotonic() < self._pause_again_s):
             return
         if action.step in (Step.STOP, Step.KILL):

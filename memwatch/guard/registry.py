@@ -17,6 +17,7 @@ Nothing here raises because of a disk or a folder: a guard that cannot publish g
 import json
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -33,7 +34,6 @@ MOST_RUNS = 50
 MOST_CHARACTERS = 64
 MOST_PATH_CHARACTERS = 512
 MOST_MEMORY_BYTES = 1 << 50
-MOST_CLOCK_S = 1e9
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # NONBLOCK: a named pipe must not keep the guard waiting.
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -235,6 +235,7 @@ def _to_json(run: GuardedRun) -> dict[str, object]:
 
 def _from_json(value: dict[str, object], pid: int, start_ticks: int, is_stranger: bool) -> GuardedRun | None:
     """None if it is not plausible."""
+    now_s = time.monotonic()
     state, room, paths = value.get("state"), value.get("room"), value.get("cgroups")
     job_bytes, peak_bytes = _memory(value.get("job_bytes")), _memory(value.get("peak_bytes"))
     if state not in set(RunState) or job_bytes is None or peak_bytes is None or not _is_path(room):
@@ -242,15 +243,15 @@ def _from_json(value: dict[str, object], pid: int, start_ticks: int, is_stranger
     if not isinstance(paths, list) or len(paths) > 2 or not all(map(_is_path, paths)):
         return None
     return GuardedRun(
-        run_id=_name(value.get("run")),
+        run_id=_name(value.get("run"), ""),
         command=_name(value.get("command")),
         start_ticks=start_ticks,
         pid=pid,
         state=RunState(str(state)),
         job_bytes=job_bytes,
         peak_bytes=max(peak_bytes, job_bytes),
-        grew_s=_clock(value.get("grew_s")),
-        resumed_s=_clock(value.get("resumed_s")),
+        grew_s=_clock(value.get("grew_s"), now_s),
+        resumed_s=_clock(value.get("resumed_s"), now_s),
         room=str(room),
         cgroups=tuple(map(str, paths)),
         is_stranger=is_stranger,
@@ -261,12 +262,13 @@ def _memory(value: object) -> int | None:
     return value if type(value) is int and 0 <= value <= MOST_MEMORY_BYTES else None
 
 
-def _clock(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and 0 <= value <= MOST_CLOCK_S else None
+def _clock(value: object, now_s: float) -> float | None:
+    """A time that was; not one to come, which would be "just now" for ever."""
+    return float(value) if isinstance(value, int | float) and 0 <= value <= now_s else None
 
 
-def _name(value: object) -> str:
-    return printable(value)[:MOST_CHARACTERS] if isinstance(value, str) and value else "?"
+def _name(value: object, otherwise: str = "?") -> str:
+    return printable(value)[:MOST_CHARACTERS] if isinstance(value, str) and value else otherwise
 
 
 def _is_path(value: object) -> bool:

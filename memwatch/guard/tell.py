@@ -5,6 +5,7 @@ import time
 from memwatch.core.sample import Process, Sample
 from memwatch.decide.actions import Action, By
 from memwatch.decide.thresholds import Level
+from memwatch.decide.turns import Turn
 from memwatch.decide.verdict import Verdict
 from memwatch.guard.act import Done
 from memwatch.guard.views import Views
@@ -35,16 +36,16 @@ class Teller:
             event = events.start_event(t, "", GuardId.this(), self._command, limits, containment)
             self._views.send(event | more)
 
-    def sample(self, sample: Sample, verdict: Verdict) -> None:
+    def sample(self, sample: Sample, verdict: Verdict, turn: Turn) -> None:
         name = verdict.level.name.lower()
-        signals = [signal.value for signal in verdict.signals]
+        more: dict[str, object] = {"signals": [signal.value for signal in verdict.signals]} | turn_facts(turn)
         if self._journal is not None:
             told = self._journal.sample(sample)
-            judged = self._journal.verdict(name, verdict.reason, verdict.seconds_left, sample.t, signals=signals)
+            judged = self._journal.verdict(name, verdict.reason, verdict.seconds_left, sample.t, **more)
             self._tell_of_journal(self._journal)
         else:
             told = events.sample_event(sample)
-            judged = events.verdict_event(sample.t, name, verdict.reason, verdict.seconds_left, signals=signals)
+            judged = events.verdict_event(sample.t, name, verdict.reason, verdict.seconds_left, **more)
         is_due = verdict.level >= Level.WARN or sample.clock_s - self._shown_s >= CALM_SAMPLE_S
         if is_due or sample.others is not None or verdict.level != self._level:
             self._shown_s, self._level = sample.clock_s, verdict.level
@@ -108,3 +109,11 @@ class Teller:
         if journal.problem != self._problem:
             self._problem = journal.problem
             self.note(self._problem or "the journal is written again")
+
+
+def turn_facts(turn: Turn) -> dict[str, object]:
+    """For a verdict event: the run that this one waits for, and what to say about it; empty if there is none."""
+    if turn.waits_for is None:
+        return {}
+    other = turn.waits_for
+    return {"waits_for": {"run": other.run_id, "command": other.command, "pid": other.pid, "reason": turn.reason}}
