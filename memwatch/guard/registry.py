@@ -238,7 +238,7 @@ def _from_json(value: dict[str, object], pid: int, start_ticks: int, is_stranger
     now_s = time.monotonic()
     state, room, paths = value.get("state"), value.get("room"), value.get("cgroups")
     job_bytes, peak_bytes = _memory(value.get("job_bytes")), _memory(value.get("peak_bytes"))
-    if state not in set(RunState) or job_bytes is None or peak_bytes is None or not _is_path(room):
+    if state not in list(RunState) or job_bytes is None or peak_bytes is None or not _is_path(room):
         return None
     if not isinstance(paths, list) or len(paths) > 2 or not all(map(_is_path, paths)):
         return None

@@ -55,7 +55,10 @@ def test_three_jobs_of_1_gib_in_2_gib_all_finish(shared: Cage) -> None:
         runs = [start(stack, shared, 1024, 5) for _ in range(3)]
         wait_until(lambda: all([watched.has("exit") for watched in runs]), "all runs end")
         for watched in runs:
-            print(*((round(e["t"], 1), e["action"], e["reason"]) for e in watched.events if e["event"] == "action"), sep="\n")
+            print(
+                *((round(e["t"], 1), e["action"], e["reason"]) for e in watched.events if e["event"] == "action"),
+                sep="\n",
+            )
             print()
         assert [watched.event("exit")["code"] for watched in runs] == [0, 0, 0]
         assert not any({"stop", "kill"} & set(steps(watched)) for watched in runs)
