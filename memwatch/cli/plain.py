@@ -12,6 +12,7 @@ from memwatch.core.progress import plausible_progress
 from memwatch.core.units import format_count, format_duration, format_size
 from memwatch.decide.actions import IN_WORDS, Step
 from memwatch.errors import printable
+from memwatch.record.events import waits_for_reason
 
 # Elsewhere than on a terminal: every second at first, so that one sees it move; then less, for the sake of log files.
 EVERY_SECOND_FOR_S = 30.0
@@ -30,6 +31,7 @@ class PlainView:
         self._shown_s = 0.0
         self._line_is_open = False
         self._level: str | None = None
+        self._is_waiting = False  # for another run; said once, because its figures change all the time
 
     def show(self, event: dict[str, Any]) -> None:
         match event.get("event"):
@@ -38,8 +40,11 @@ class PlainView:
             case "progress":
                 is_last = bool(event.get("total")) and event.get("done") == event.get("total")
                 self._progress(progress_line(event), is_last)
+            case "verdict" if waits_for_reason(event) is not None and not self._is_waiting:
+                self._is_waiting = True
+                self._write_line(f"memwatch: waiting: {printable(waits_for_reason(event))}")
             case "verdict" if event.get("level") == self._level:
-                pass  # It goes on, and was said.
+                self._is_waiting = waits_for_reason(event) is not None
             case _:
                 self._level = event.get("level", self._level)
                 if (line := line_for(event)) is not None:

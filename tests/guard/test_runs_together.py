@@ -1,5 +1,6 @@
 """Real runs that share a cage: they take turns, and all of them finish."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -9,7 +10,8 @@ import pytest
 
 from memwatch.core.units import GIB
 from tests.cage import Cage, cage, needs_cage
-from tests.guard.processes import Watched, wait_until
+from tests.guard.processes import Watched, send, wait_until
+from tests.helpers import HANG_S
 
 pytestmark = needs_cage
 
@@ -51,14 +53,33 @@ def steps(watched: Watched) -> list[str]:
 
 
 def test_three_jobs_of_1_gib_in_2_gib_all_finish(shared: Cage) -> None:
+    """Together they do not fit; one after another they do."""
     with ExitStack() as stack:
         runs = [start(stack, shared, 1024, 5) for _ in range(3)]
         wait_until(lambda: all([watched.has("exit") for watched in runs]), "all runs end")
-        for watched in runs:
-            print(
-                *((round(e["t"], 1), e["action"], e["reason"]) for e in watched.events if e["event"] == "action"),
-                sep="\n",
-            )
-            print()
         assert [watched.event("exit")["code"] for watched in runs] == [0, 0, 0]
         assert not any({"stop", "kill"} & set(steps(watched)) for watched in runs)
+        assert steps(runs[0]).count("pause") == 0, "the oldest goes first"
+        waits_for = [e["waits_for"] for e in runs[2].events if e["event"] == "verdict" and "waits_for" in e]
+        assert waits_for[0]["pid"] == runs[0].guard.pid
+        assert "goes first; this one resumes when it ends" in waits_for[-1]["reason"]
+
+
+def test_a_run_that_is_killed_is_no_longer_waited_for(shared: Cage) -> None:
+    """Its file stays behind; its guard does not live."""
+    with ExitStack() as stack:
+        older, younger = (start(stack, shared, size_mib, 1) for size_mib in (1400, 900))
+        younger.event("action", action="pause")
+        for pid in [older.guard.pid, *older.pids]:
+            send(pid, signal.SIGKILL)
+        older.guard.wait(HANG_S)
+        assert younger.event("exit")["code"] == 0
+
+
+def test_a_memwatch_under_memwatch_finishes(shared: Cage) -> None:
+    """The inner run is younger than the outer one, and part of it: neither waits for the other."""
+    inner = [sys.executable, "-m", "memwatch", "run", "--no-record", "--ui", "none", "--"]
+    with Watched(*inner, sys.executable, "-c", JOB, 900, 1, cage=shared) as watched:
+        watched.event("start")
+        assert watched.event("exit")["code"] == 0
+        assert "waits_for" not in watched.event("verdict")

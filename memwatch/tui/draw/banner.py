@@ -47,6 +47,8 @@ def _banner(words: str, picture: Picture, look: Look, role: str, width: int) -> 
 
 def _paused(picture: Picture, look: Look, with_reason: bool) -> str:
     assert picture.pause is not None
+    if picture.pause.by != "user" and picture.judged is not None and picture.judged.waits_for is not None:
+        return f"{look.glyphs.paused} PAUSED: {printable(picture.judged.waits_for)}"
     who = "you paused it" if picture.pause.by == "user" else "the guard paused it"
     words = f"{look.glyphs.paused} PAUSED  {who}"
     if picture.pause.deadline_t is not None:

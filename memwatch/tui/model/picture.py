@@ -35,6 +35,7 @@ class Judged:
     level: str
     reason: str
     seconds_left: float | None = None
+    waits_for: str | None = None  # for which other run the job waits, in words
 
     @property
     def is_grave(self) -> bool:

@@ -11,6 +11,7 @@ from memwatch.core.sample import Process, Sample
 from memwatch.decide.forecast import RATES_S, Forecast, forecast
 from memwatch.decide.history import History
 from memwatch.record.codec import sample_from_json
+from memwatch.record.events import waits_for_reason
 from memwatch.tui.model.eta import Pace
 from memwatch.tui.model.happenings import ended, happening
 from memwatch.tui.model.picture import Happening, Judged, Kind, Pause, Picture, ProcessRow, Progress, Room, State
@@ -66,7 +67,8 @@ class Story:
                 self._sample(event)
             case "verdict":
                 seconds_left = event.get("seconds_left")
-                judged = Judged(t, str(event.get("level")), str(event.get("reason", "")), seconds_left)
+                level, reason = str(event.get("level")), str(event.get("reason", ""))
+                judged = Judged(t, level, reason, seconds_left, waits_for_reason(event))
                 self._now = replace(self._now, judged=judged)
             case "action":
                 self._action(event)
