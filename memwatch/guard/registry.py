@@ -31,6 +31,7 @@ SUFFIX = ".run"
 MOST_BYTES = 2048
 MOST_FILES = 500  # that are looked at: a folder full of junk must not take the guard's time
 MOST_RUNS = 50
+MOST_PARENTS = 200
 MOST_CHARACTERS = 64
 MOST_PATH_CHARACTERS = 512
 MOST_MEMORY_BYTES = 1 << 50
@@ -152,8 +153,9 @@ class Registry:
         return self._is_related[key]
 
     def _parents_of(self, pid: int) -> list[int]:
+        """The nearest first."""
         parents: list[int] = []
-        while pid > 1 and pid not in parents and (status := self._stat(pid)) is not None:
+        while len(parents) < MOST_PARENTS and (status := self._stat(pid)) is not None and status.parent_pid > 1:
             pid = status.parent_pid
             parents.append(pid)
         return parents
