@@ -1,8 +1,9 @@
 """The registry: where the guards on a machine find each other. One small file a run, in a folder that all can read.
 
     /run/memwatch             machine-wide; root makes it
-    /tmp/memwatch-runs        machine-wide, where root has not
-    $XDG_RUNTIME_DIR/memwatch or /run/user/UID/memwatch      this user's, where neither can be written
+    /dev/shm/memwatch-runs    machine-wide, where root has not; in RAM, so that no slow disk holds a guard up
+    /tmp/memwatch-runs        machine-wide, where there is no /dev/shm
+    $XDG_RUNTIME_DIR/memwatch or /run/user/UID/memwatch      this user's, where none of these can be written
 
 A guard writes to the first folder that it can and reads all of them; $MEMWATCH_RUNTIME_DIR, if set, is the only one.
 
@@ -27,6 +28,7 @@ from memwatch.probe.files import read_file
 from memwatch.probe.stat import Stat, parse_stat
 from memwatch.record.alive import GuardId
 
+SHARED_FOLDERS = ("/run/memwatch", "/dev/shm/memwatch-runs", "/tmp/memwatch-runs")
 SUFFIX = ".run"
 MOST_BYTES = 2048
 MOST_FILES = 500  # that are looked at: a folder full of junk must not take the guard's time
@@ -46,7 +48,7 @@ def folders() -> list[str]:
     if chosen := os.environ.get("MEMWATCH_RUNTIME_DIR"):
         return [chosen]
     own = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.geteuid()}"
-    return ["/run/memwatch", "/tmp/memwatch-runs", os.path.join(own, "memwatch")]
+    return [*SHARED_FOLDERS, os.path.join(own, "memwatch")]
 
 
 class Registry:
@@ -181,9 +183,8 @@ def _open_folder(path: str, makes: bool) -> int | None:
 
 
 def _make_folder(path: str) -> None:
-    is_private = path not in folders()[:2] or "MEMWATCH_RUNTIME_DIR" in os.environ
     os.mkdir(path, 0o700)
-    if not is_private:
+    if path in SHARED_FOLDERS:
         os.chmod(path, 0o1777)  # As /tmp: everybody may add files, and remove his own.
 
 

@@ -164,7 +164,7 @@ class TestOtherUsers:
         open_to_others(tmp_path)
         shared = str(tmp_path / "memwatch-runs")
         monkeypatch.delenv("MEMWATCH_RUNTIME_DIR", raising=False)
-        monkeypatch.setattr(registry_module, "folders", lambda: [str(tmp_path / "no" / "such"), shared])
+        monkeypatch.setattr(registry_module, "SHARED_FOLDERS", (str(tmp_path / "no" / "such"), shared))
         registry = Registry()
         assert registry.publish(me(registry))
         assert os.stat(shared).st_mode & 0o7777 == 0o1777
