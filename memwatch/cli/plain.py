@@ -12,7 +12,7 @@ from memwatch.core.progress import plausible_progress
 from memwatch.core.units import format_count, format_duration, format_size
 from memwatch.decide.actions import IN_WORDS, Step
 from memwatch.errors import printable
-from memwatch.record.events import waits_for_reason
+from memwatch.record.events import waits_for_pid, waits_for_reason
 
 # Elsewhere than on a terminal: every second at first, so that one sees it move; then less, for the sake of log files.
 EVERY_SECOND_FOR_S = 30.0
@@ -31,7 +31,7 @@ class PlainView:
         self._shown_s = 0.0
         self._line_is_open = False
         self._level: str | None = None
-        self._is_waiting = False  # for another run; said once, because its figures change all the time
+        self._waits_for_pid: int | None = None  # of the other run; each is named once, because the figures change
 
     def show(self, event: dict[str, Any]) -> None:
         match event.get("event"):
@@ -40,11 +40,11 @@ class PlainView:
             case "progress":
                 is_last = bool(event.get("total")) and event.get("done") == event.get("total")
                 self._progress(progress_line(event), is_last)
-            case "verdict" if waits_for_reason(event) is not None and not self._is_waiting:
-                self._is_waiting = True
+            case "verdict" if (pid := waits_for_pid(event)) is not None and pid != self._waits_for_pid:
+                self._waits_for_pid = pid
                 self._write_line(f"memwatch: waiting: {printable(waits_for_reason(event))}")
             case "verdict" if event.get("level") == self._level:
-                self._is_waiting = waits_for_reason(event) is not None
+                self._waits_for_pid = waits_for_pid(event)  # It goes on, and was said.
             case _:
                 self._level = event.get("level", self._level)
                 if (line := line_for(event)) is not None:

@@ -5,7 +5,8 @@ moment, resume it at the same moment, and stop it at the same deadline, although
 guard publishes a `GuardedRun` (guard/registry.py) and asks `take_turn` what the others mean for its own job:
 
     yield early    A paused job keeps what it has taken. So a younger run that grows beside an older one that grows is
-                   paused while both are still small against the room that is left; the older one goes first.
+                   paused while both are still small against the room that is left, if that would be full within
+                   minutes; the older one goes first.
     pause later    At the edge an older run waits a moment for a younger one to be paused.
     resume         One at a time, the oldest first, and then nobody for a few seconds: the effect must be seen. Beside
                    an older run that runs only if there is room for what that one may still take.
@@ -26,6 +27,8 @@ from memwatch.decide.history import HOST
 # Growth says nothing of how far it goes: what has taken x may take several x more. With 4, of three jobs in a room of
 # 2 GiB the younger two are paused at about 120 and 170 MiB, and of three jobs of 1 GiB in 16 GiB none (test_turns.py).
 ROOM_PER_GROWTH = 4
+# Nobody yields to growth that takes longer than this to fill the room: a job that makes way may have to wait as long.
+YIELD_WITHIN_S = 300.0
 GROWING_S = 10.0  # a run that has grown within this time grows: 2 MiB/s are seen, published once a second
 SETTLED_S = 30.0  # one that has not grown for so long has what it needs, as far as anybody can tell
 UNSETTLED_SHARE = 1 / 2  # of its size may still come: the last step of a job, a copy of its result
@@ -85,6 +88,7 @@ class Standing:
     headroom_bytes: int | None = None
     reserve_bytes: int = 0
     capacity_bytes: int | None = None
+    seconds_left: float | None = None  # until headroom ends, at the pace of all that grows
     pressed_for_s: float | None = None  # how long a pause has been called for; None: it is not
     paused_for_s: float | None = None
     stuck_for_s: float | None = None  # how long `Turn.is_stuck` has been true; None: it is not
@@ -131,7 +135,8 @@ def take_turn(me: GuardedRun, standing: Standing, others: Iterable[GuardedRun], 
 
 def _turn_to_run(me: GuardedRun, standing: Standing, rivals: list[GuardedRun], now_s: float) -> Turn:
     first = [run for run in rivals if run.is_older_than(me) and _grows(run, now_s)]
-    if first and me.grew_within(GROWING_S, now_s) and _lacks(standing, _room_to_grow_bytes(me, first)):
+    both_grow = bool(first) and me.grew_within(GROWING_S, now_s)
+    if both_grow and _is_full_soon(standing) and _lacks(standing, _room_to_grow_bytes(me, first)):
         return Turn(should_pause=True, waits_for=first[0], reason=f"{first[0]} started earlier and goes first")
     is_pressed_briefly = standing.pressed_for_s is not None and standing.pressed_for_s < PAUSE_DELAY_S
     younger = [run for run in rivals if me.is_older_than(run) and run.state == RunState.RUNNING]
@@ -204,6 +209,10 @@ def _share_to_come(run: GuardedRun, now_s: float) -> float:
 
 def _room_to_grow_bytes(me: GuardedRun, growing: list[GuardedRun]) -> int:
     return ROOM_PER_GROWTH * (me.job_bytes + sum(run.job_bytes for run in growing))
+
+
+def _is_full_soon(standing: Standing) -> bool:
+    return standing.seconds_left is not None and standing.seconds_left <= YIELD_WITHIN_S
 
 
 def _lacks(standing: Standing, headroom_bytes: int) -> bool:

@@ -117,6 +117,7 @@ class RunsTogether:
             headroom_bytes=outlook.headroom_bytes,
             reserve_bytes=outlook.reserve_bytes,
             capacity_bytes=outlook.capacity_bytes,
+            seconds_left=outlook.seconds_left,
             pressed_for_s=None if self._pressed_s is None else now_s - self._pressed_s,
             paused_for_s=None if self._state == RunState.RUNNING else now_s - (self._since_s or now_s),
             stuck_for_s=None if self._stuck_s is None else now_s - self._stuck_s,

@@ -73,6 +73,13 @@ def waits_for_reason(event: Mapping[str, object]) -> str | None:
     return reason if isinstance(reason, str) and reason else None
 
 
+def waits_for_pid(event: Mapping[str, object]) -> int | None:
+    """Of a verdict: the guard of that other run."""
+    waits_for = event.get("waits_for")
+    pid = waits_for.get("pid") if isinstance(waits_for, Mapping) else None
+    return pid if isinstance(pid, int) and waits_for_reason(event) is not None else None
+
+
 def action_event(t: float, action: str, pids: Sequence[int], by: str, result: str, **more: object) -> Event:
     return _event(t, "action", action=action, pids=list(pids), by=by, result=result, **more)
 

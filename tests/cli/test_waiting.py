@@ -23,12 +23,13 @@ PAUSE = {"t": 1.0, "event": "action", "action": "pause", "by": "guard", "pids": 
 def test_lines_say_once_for_whom_the_job_waits() -> None:
     stream = io.StringIO()
     view = PlainView(stream)
-    for event in (verdict(0), PAUSE, verdict(1, **WAITS), verdict(2, **WAITS), verdict(3), verdict(4, **WAITS)):
+    next_one = {"waits_for": {"run": "20261116-1422", "command": "b.py", "pid": 8, "reason": "run 20261116-1422 ..."}}
+    for event in (verdict(0), PAUSE, verdict(1, **WAITS), verdict(2, **WAITS), verdict(3, **next_one), verdict(4)):
         view.show(event)
     assert stream.getvalue().splitlines() == [
         "memwatch: paused the job: run 20261116-1421 (prepare.py) started earlier and goes first",
         f"memwatch: waiting: {REASON}",
-        f"memwatch: waiting: {REASON}",
+        "memwatch: waiting: run 20261116-1422 ...",
     ]
 
 

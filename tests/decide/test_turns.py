@@ -13,6 +13,7 @@ from memwatch.decide.turns import (
     RESUME_EFFECT_S,
     STUCK_S,
     WAIT_FOR_STRANGERS_S,
+    YIELD_WITHIN_S,
     GuardedRun,
     RunState,
     Standing,
@@ -34,7 +35,7 @@ def growing(age: int, size_mib: int = 500, **more: object) -> GuardedRun:
 
 
 def room(headroom_mib: int, **more: float) -> Standing:
-    return Standing(headroom_mib * MIB, 256 * MIB, 4 * GIB, **more)  # type: ignore[arg-type]
+    return Standing(headroom_mib * MIB, 256 * MIB, 4 * GIB, **{"seconds_left": 30.0, **more})  # type: ignore[arg-type]
 
 
 def test_a_run_that_is_alone_is_free_to_do_anything() -> None:
@@ -64,6 +65,11 @@ class TestYield:
     )
     def test_nobody_yields_when(self, me: GuardedRun, older: GuardedRun) -> None:
         assert not take_turn(me, room(1000), [older], NOW_S).should_pause
+
+    @pytest.mark.parametrize("seconds_left", [None, YIELD_WITHIN_S + 1])
+    def test_nobody_yields_to_growth_that_is_slow_against_the_room(self, seconds_left: float | None) -> None:
+        slow = replace(room(1000), seconds_left=seconds_left)
+        assert not take_turn(growing(2), slow, [growing(1)], NOW_S).should_pause
 
     def test_runs_in_different_rooms_have_nothing_to_do_with_each_other(self) -> None:
         me = growing(2, room="/a", cgroups=("/a/job",))
@@ -222,6 +228,10 @@ class Job:
             str(self.age), "job", self.age, self.age, self.state, size, size, self.grew_s, self.resumed_s, HOST
         )
 
+    def is_growing(self, now_s: float) -> bool:
+        runs = self.end is None and now_s >= self.starts_s and self.state == RunState.RUNNING
+        return runs and self.job_bytes < self.size_bytes
+
     def advance(self, now_s: float, step_s: float) -> None:
         if self.end is not None or now_s < self.starts_s or self.state != RunState.RUNNING:
             return
@@ -295,10 +305,12 @@ class SharedRoom:
         if not self.turns:
             return Turn()
         others = [j.published for j in self.jobs if j is not job and j.published is not None]
+        paces = [j.rate_bytes_s for j in self.jobs if j.is_growing(now_s)]
         standing = Standing(
             int(self.headroom_bytes),
             int(self.reserve_bytes),
             int(self.capacity_bytes),
+            max(self.headroom_bytes, 0) / sum(paces) if paces else None,
             None if job.pressed_s is None else now_s - job.pressed_s,
             now_s - job.since_s if job.state == RunState.PAUSED else None,
             None if job.stuck_s is None else now_s - job.stuck_s,
