@@ -237,14 +237,14 @@ def _while_paused(
         return Action(Step.RESUME, f"{format_size(headroom)} are free for the job", is_brief=is_brief)
     if state.short_since_s is None:
         return Action(Step.RESUME, f"{format_size(headroom)} left to use", is_brief=True)
-    if _may_try(state, settings, forecast):
+    if _may_try(state, settings, forecast, turn):
         return Action(Step.RESUME, "trying whether the job still grows", is_brief=True)
     return None
 
 
-def _may_try(state: ActionState, settings: LadderSettings, forecast: Forecast) -> bool:
+def _may_try(state: ActionState, settings: LadderSettings, forecast: Forecast, turn: Turn) -> bool:
     headroom, waited_s = forecast.headroom_bytes or 0, forecast.clock_s - (state.paused_s or 0)
-    if _is_overdue(state, settings, forecast):
+    if turn.waits_for is None and _is_overdue(state, settings, forecast):
         return True  # Or it would have been stopped.
     if headroom <= -forecast.reserve_bytes * TRY_SHARE:
         return False

@@ -70,6 +70,13 @@ def test_at_its_deadline_a_run_that_waits_for_another_is_not_stopped() -> None:
     assert act(AT_THE_END, overdue, WAITS) is None
 
 
+def test_a_run_that_waits_beyond_its_deadline_does_not_use_up_the_reserve_in_tries() -> None:
+    waits = replace(WAITS, may_resume=True)
+    for headroom_mib, tries in ((-10, True), (-100, False)):
+        action = act(AT_THE_END, look(headroom_mib, NOW_S + 100), waits)
+        assert (action is not None and action.is_brief) == tries
+
+
 def test_with_room_a_paused_run_resumes_only_when_it_is_its_turn() -> None:
     later = look(800, NOW_S + 10)
     assert act(AT_THE_END, later, WAITS) is None
