@@ -277,7 +277,8 @@ class Guard:
             self._state = after(self._state, action, now, by, self._ladder_settings)
         in_s = None if action.deadline_s is None else action.deadline_s - now
         self._teller.action(action, by, done, in_s)
-        if by == By.GUARD and not action.is_brief:
+        # A run that gives way to another is in no danger, and a resume is none.
+        if by == By.GUARD and not (action.is_brief or action.gives_way or action.step == Step.RESUME):
             self._notify(action.reason)
         if self._output is not None and action.step != Step.WARN:
             self._teller.output_tail(self._output.tail)

@@ -146,6 +146,8 @@ class RunsTogether:
 
 def run_state(state: ActionState) -> RunState:
     """For others: a hold of a tenth of a second is no pause, and a try in the middle of a pause does not end it."""
+    if state.stopped_s is not None:
+        return RunState.RUNNING  # It runs to its end, and what it holds comes free.
     if state.paused_by == By.USER and state.paused_s is not None:
         return RunState.HELD
     return RunState.PAUSED if state.gives_way or state.short_since_s is not None else RunState.RUNNING

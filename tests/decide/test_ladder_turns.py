@@ -94,5 +94,7 @@ def test_a_hold_of_a_tenth_of_a_second_does_not_wait_for_a_turn() -> None:
 def test_others_see_a_pause_and_not_the_holds_and_tries_of_the_ladder() -> None:
     tried = after(AT_THE_END, Action(Step.RESUME, "", is_brief=True), NOW_S, By.GUARD, SETTINGS)
     by_user = after(ActionState(), Action(Step.PAUSE, ""), NOW_S, By.USER, SETTINGS)
-    states = [ActionState(), HELD, GIVEN_WAY, AT_THE_END, tried, by_user]
-    assert [run_state(state).value for state in states] == ["running", "running", "paused", "paused", "paused", "held"]
+    stopped = after(AT_THE_END, Action(Step.STOP, ""), NOW_S, By.GUARD, SETTINGS)
+    states = [ActionState(), HELD, GIVEN_WAY, AT_THE_END, tried, by_user, stopped]
+    seen = ["running", "running", "paused", "paused", "paused", "held", "running"]
+    assert [run_state(state).value for state in states] == seen
