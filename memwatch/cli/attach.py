@@ -17,6 +17,7 @@ from memwatch.errors import ExitCode
 from memwatch.guard.join import connect
 from memwatch.record.find import journal_of
 from memwatch.record.replay import lines_of, parse_event
+from memwatch.record.runs import changes_pause
 
 MOST_COMMAND_CHARACTERS = 200  # of a greeting
 
@@ -107,9 +108,16 @@ def _greet(view: PlainView, past: list[dict[str, Any]]) -> None:
         return
     words = start.get("command")
     command = " ".join(map(str, words if isinstance(words, list) else ()))[:MOST_COMMAND_CHARACTERS]
+    view.show(start)
     ran = format_duration(float(past[-1]["t"]) - float(start["t"]))
-    view.show({"event": "note", "text": f"joined: {command}, running for {ran}; Ctrl-C leaves it running"})
+    state = "paused" if _is_paused(past) else "running"
+    view.show({"event": "note", "text": f"joined: {command}, {state}, started {ran} ago; Ctrl-C detaches"})
     for kind in ("verdict", "progress"):
         last = next((event for event in reversed(past) if event["event"] == kind), None)
         if last is not None:
             view.show(last)
+
+
+def _is_paused(past: list[dict[str, Any]]) -> bool:
+    changes = [event for event in past if event["event"] == "action" and changes_pause(event)]
+    return bool(changes) and changes[-1]["action"] == "pause"

@@ -12,17 +12,21 @@ class Change:
     stall_some_fraction: float | None = None
     stall_full_fraction: float | None = None
     io_stall_some_fraction: float | None = None
+    io_stall_full_fraction: float | None = None
     swap_in_bytes_s: float | None = None
     swap_out_bytes_s: float | None = None
     major_faults_s: float | None = None
     refaults_s: float | None = None
 
 
+UNKNOWN_CHANGE = Change()
+
+
 def change_between(earlier: Sample, later: Sample, page_bytes: int) -> Change:
     """Nothing is known across a restart of the machine: its clock and its counters began anew."""
     span_s = later.clock_s - earlier.clock_s
     if span_s <= 0:
-        return Change()
+        return UNKNOWN_CHANGE
 
     def grown(part: str, name: str) -> int | None:
         before, after = (getattr(getattr(sample, part), name, None) for sample in (earlier, later))
@@ -41,6 +45,7 @@ def change_between(earlier: Sample, later: Sample, page_bytes: int) -> Change:
         stall_some_fraction=share("memory_some_us"),
         stall_full_fraction=share("memory_full_us"),
         io_stall_some_fraction=share("io_some_us"),
+        io_stall_full_fraction=share("io_full_us"),
         swap_in_bytes_s=rate("swapped_in_pages", page_bytes),
         swap_out_bytes_s=rate("swapped_out_pages", page_bytes),
         major_faults_s=rate("major_faults"),

@@ -28,6 +28,23 @@ def is_tokenizer(command: Sequence[str]) -> bool:
     return tuple(command[1:3]) == ("-m", "memwatch.tokenize")
 
 
+def is_memwatch_itself(command_line: str) -> bool:
+    """Whether it is a process that guards, records or shows: its arguments name the job, but it is not the job.
+
+    The tokenizer is a module of ours too, and is a job.
+    """
+    words = command_line.split(" ")
+    if _base(words[0]) == "memwatch":
+        return True
+    if _INTERPRETER.fullmatch(_base(words[0])) is None:
+        return False
+    following = [word for word in words[1:3] if word]
+    if following[:1] == ["-m"]:
+        module = "".join(following[1:])
+        return module.partition(".")[0] == "memwatch" and module != "memwatch.tokenize"
+    return bool(following) and _base(following[0]) == "memwatch"
+
+
 def _script(words: list[str]) -> str | None:
     """Only what looks like the name of a script or a module is shown."""
     for word, following in zip(words, [*words[1:], ""], strict=False):

@@ -242,3 +242,11 @@ def _waiting(run: GuardedRun, resume_bytes: int | None, standing: Standing) -> s
         return f"{run} is paused as well; this one resumes when there is room and it is its turn"
     or_free = "" if resume_bytes is None else f" or {format_size(resume_bytes + standing.reserve_bytes)} are free"
     return f"{run} goes first; this one resumes when it ends{or_free}"
+
+
+def turn_facts(turn: Turn) -> dict[str, object]:
+    """For a verdict event: the run that this one waits for, and what to say about it; empty if there is none."""
+    if turn.waits_for is None:
+        return {}
+    other = turn.waits_for
+    return {"waits_for": {"run": other.run_id, "command": other.command, "pid": other.pid, "reason": turn.reason}}

@@ -21,8 +21,9 @@ from memwatch.decide.ladder import interval_s as ladder_interval_s
 from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.monitor import Monitor
 from memwatch.decide.pause_check import runaway
-from memwatch.decide.turns import Turn
+from memwatch.decide.turns import Turn, turn_facts
 from memwatch.decide.verdict import Verdict
+from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.errors import ExitCode
 from memwatch.guard import system
 from memwatch.guard.act import Actor, Done
@@ -52,6 +53,8 @@ FOR_ALL = (*ENDING, signal.SIGCONT)
 OVERSLEPT_S = 5.0
 KILLED = 128 + signal.SIGKILL
 BRIEF_PAUSE_S = 1.0
+# For each process of a paused job: between two looks at what signals wait for all of them, which take 15 us each.
+PENDING_INTERVAL_S = 0.003
 # A pause that reached nobody is not tried again at once.
 PAUSE_AGAIN_S = 5.0
 # What SIGKILL does not end in this time hangs in the kernel; nobody is to wait for that.
@@ -105,7 +108,7 @@ class Guard:
         self._ended: Ended | None = None
         self._signalled = False
         self._first_of_pause: Sample | None = None
-        self._pause_again_s = float("-inf")
+        self._pause_again_s = self._pending_due_s = float("-inf")
         self._killed: set[int] = set()
         self._killed_s: float | None = None
         self._killed_one = False  # a single process, because its pause did not hold
@@ -184,7 +187,7 @@ class Guard:
         outlook, verdict = self._monitor.observe(sample)
         self._state = observed(self._state, verdict.level, outlook, self._ladder_settings)
         turn = self._together.turn(sample, outlook, verdict, self._state)
-        self._teller.sample(sample, verdict, turn)
+        self._teller.sample(sample, verdict, verdict_facts(outlook, verdict) | turn_facts(turn))
         self._look_at_position(sample)
         self._scope.follow(sample, self._reserve)
         if not (self._actor.is_paused and self._is_pause_over(sample, outlook)):
@@ -197,7 +200,10 @@ class Guard:
 
     def _is_pause_over(self, sample: Sample, outlook: Forecast) -> bool:
         """Whether somebody else has ended it. A pause is verified: who goes on to grow in it is killed."""
-        waiting = [pending_signals(process.pid) for process in sample.job]
+        waiting = []
+        if sample.clock_s >= self._pending_due_s:
+            waiting = [pending_signals(process.pid) for process in sample.job]
+            self._pending_due_s = sample.clock_s + len(waiting) * PENDING_INTERVAL_S
         if any(signals & set(ENDING) for signals in waiting):
             self._carry_out(Action(Step.RESUME, "the job has a signal to end, and needs to run for that"), By.USER)
             return True

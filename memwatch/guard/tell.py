@@ -1,17 +1,19 @@
 """Tells the journal and the views what happens: one stream of events for both."""
 
+import os
 import time
+from collections.abc import Mapping
 
 from memwatch.core.sample import Process, Sample
 from memwatch.decide.actions import Action, By
 from memwatch.decide.thresholds import Level
-from memwatch.decide.turns import Turn
 from memwatch.decide.verdict import Verdict
 from memwatch.guard.act import Done
 from memwatch.guard.views import Views
 from memwatch.guard.wait import Ended
 from memwatch.record import events
 from memwatch.record.alive import GuardId
+from memwatch.record.folder import runs_path
 from memwatch.record.journal import Journal
 
 # A view draws once a second while nothing is wrong.
@@ -30,22 +32,27 @@ class Teller:
 
     def start(self, t: float, limits: dict[str, object], containment: dict[str, object], **more: object) -> None:
         if self._journal is not None:
-            self._views.send(self._journal.start(limits, containment, t, **more))
+            event = self._journal.start(limits, containment, t, **more)
+            self._views.send(event | {"diagnose_as": self._run_name(self._journal.path)})
             self._tell_of_journal(self._journal)  # At once: a short job has no sample.
         else:
             event = events.start_event(t, "", GuardId.this(), self._command, limits, containment)
             self._views.send(event | more)
 
-    def sample(self, sample: Sample, verdict: Verdict, turn: Turn) -> None:
+    def _run_name(self, path: str | None) -> str | None:
+        """What `memwatch diagnose` takes, for the closing line. Only views get it: a journal may be moved."""
+        return "last" if path is not None and os.path.dirname(path) == runs_path() else path
+
+    def sample(self, sample: Sample, verdict: Verdict, facts: Mapping[str, object]) -> None:
+        """`facts` are those of verdict_facts.py."""
         name = verdict.level.name.lower()
-        more: dict[str, object] = {"signals": [signal.value for signal in verdict.signals]} | turn_facts(turn)
         if self._journal is not None:
             told = self._journal.sample(sample)
-            judged = self._journal.verdict(name, verdict.reason, verdict.seconds_left, sample.t, **more)
+            judged = self._journal.verdict(name, verdict.reason, verdict.seconds_left, sample.t, **facts)
             self._tell_of_journal(self._journal)
         else:
             told = events.sample_event(sample)
-            judged = events.verdict_event(sample.t, name, verdict.reason, verdict.seconds_left, **more)
+            judged = events.verdict_event(sample.t, name, verdict.reason, verdict.seconds_left, **facts)
         is_due = verdict.level >= Level.WARN or sample.clock_s - self._shown_s >= CALM_SAMPLE_S
         if is_due or sample.others is not None or verdict.level != self._level:
             self._shown_s, self._level = sample.clock_s, verdict.level
@@ -109,11 +116,3 @@ class Teller:
         if journal.problem != self._problem:
             self._problem = journal.problem
             self.note(self._problem or "the journal is written again")
-
-
-def turn_facts(turn: Turn) -> dict[str, object]:
-    """For a verdict event: the run that this one waits for, and what to say about it; empty if there is none."""
-    if turn.waits_for is None:
-        return {}
-    other = turn.waits_for
-    return {"waits_for": {"run": other.run_id, "command": other.command, "pid": other.pid, "reason": turn.reason}}

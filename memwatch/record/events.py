@@ -5,7 +5,8 @@ Each is a dictionary that begins with `t` (Unix seconds) and `event`. Keys are a
     start     schema, version, run, guard, command, cwd, limits, containment
     sample    job_bytes, and a Sample (codec.py); every=10 where it stands for ten
     progress  whatever the job says: done, total, unit, ...
-    verdict   level, reason, seconds_left, signals; waits_for (run, command, pid, reason) while another run goes first
+    verdict   level, reason, seconds_left, signals; the forecast and the thresholds behind it (verdict_facts.py);
+              waits_for (run, command, pid, reason) while another run goes first
     action    action, pids, by, result
     output    text: the tail of the job's own
     gap       lost_lines, reason: the journal could not be written for a while

@@ -25,6 +25,7 @@ class State(StrEnum):
     """stopped: by memwatch, or by the user through it. killed: by a signal from elsewhere. died: the guard is gone."""
 
     RUNNING = "running"
+    PAUSED = "paused"
     DONE = "done"
     FAILED = "failed"
     STOPPED = "stopped"
@@ -64,7 +65,7 @@ class RunInfo:
             state=state,
             command=seen.command,
             started_t=seen.started_t,
-            ended_t=None if state == State.RUNNING else seen.last_t,
+            ended_t=None if state in (State.RUNNING, State.PAUSED) else seen.last_t,
             exit_code=_whole(seen.exit.get("code")),
             signal=_whole(seen.exit.get("signal")),
             by=_word(seen.exit.get("by")),
@@ -116,6 +117,7 @@ class _Seen:
     peak_job_bytes: int | None = None
     worst: int = -1
     actions: dict[str, int] = field(default_factory=dict)
+    is_paused: bool = False
 
     def look_at(self, line: bytes) -> None:
         if (sample := _SAMPLE.match(line)) is not None:
@@ -141,6 +143,8 @@ class _Seen:
         elif kind == "action":
             name = str(event.get("action"))
             self.actions[name] = self.actions.get(name, 0) + 1
+            if changes_pause(event):
+                self.is_paused = name == "pause"
         elif kind == "exit":
             self.exit = event
             self._peak(_whole(event.get("peak_job_bytes")))
@@ -150,9 +154,20 @@ class _Seen:
             self.peak_job_bytes = max(self.peak_job_bytes or 0, job_bytes)
 
 
+def changes_pause(event: Event) -> bool:
+    """Whether an action begins or ends a pause; not a brief one, nor a try in the middle of a long one."""
+    return (
+        event.get("action") in ("pause", "resume", "stop", "kill")
+        and event.get("result") in (None, "done")
+        and not event.get("brief")
+    )
+
+
 def _state(seen: _Seen, age_s: float) -> State:
     if not seen.exit:
-        return State.RUNNING if may_be_alive(seen.guard, age_s) else State.DIED
+        if not may_be_alive(seen.guard, age_s):
+            return State.DIED
+        return State.PAUSED if seen.is_paused else State.RUNNING
     if seen.exit.get("by") in BY_MEMWATCH:
         return State.STOPPED
     if seen.exit.get("signal") is not None:

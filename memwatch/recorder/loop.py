@@ -11,7 +11,7 @@ A change of level is an event of its own, as in the journal of a run.
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from memwatch.core.programs import program_name
@@ -20,6 +20,7 @@ from memwatch.core.sample import Process, Sample
 from memwatch.decide.monitor import Monitor
 from memwatch.decide.thresholds import Level
 from memwatch.decide.verdict import Verdict
+from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.probe.biggest import ProcessSizes
 from memwatch.probe.machine import Machine
 from memwatch.record.segments import MachineLog
@@ -72,14 +73,15 @@ class Recorder:
     def look(self) -> float:
         """One look, and what follows from it; gives back how long to wait for the next."""
         sample = self._sample()
-        _, verdict = self._monitor.observe(sample)
+        outlook, verdict = self._monitor.observe(sample)
+        facts = verdict_facts(outlook, verdict)
         is_late = sample.clock_s - self._looked_s > self._look_s + LATE_S
         if is_late or verdict.level > Level.CALM or verdict.level != self._level:
             self._write_what_led_up()
-            self._write(sample, verdict)
+            self._write(sample, verdict, facts)
             self._log.journal.sync()
         elif sample.clock_s - self._written_s >= self._settings.interval_s - EARLY_S:
-            self._write(sample, verdict)
+            self._write(sample, verdict, facts)
         else:
             self._unwritten.append(sample)
         self._looked_s = sample.clock_s
@@ -102,7 +104,7 @@ class Recorder:
             self._log.journal.sample(sample)
         self._unwritten.clear()
 
-    def _write(self, sample: Sample, verdict: Verdict) -> None:
+    def _write(self, sample: Sample, verdict: Verdict, facts: Mapping[str, object]) -> None:
         self._untidy_segments += self._log.turn()
         if verdict.level == Level.CALM or sample.clock_s - self._processes_s >= PROCESSES_IN_TROUBLE_S - EARLY_S:
             self._processes_s = sample.clock_s
@@ -111,16 +113,15 @@ class Recorder:
         self._unwritten.clear()
         self._written_s = sample.clock_s
         if verdict.level > Level.CALM or verdict.level != self._level:
-            self._tell(sample.t, verdict)
+            self._tell(sample.t, verdict, facts)
         if sample.clock_s - self._synced_s >= SYNC_S:
             self._synced_s = sample.clock_s
             self._log.journal.sync()
 
-    def _tell(self, t: float, verdict: Verdict) -> None:
+    def _tell(self, t: float, verdict: Verdict, facts: Mapping[str, object]) -> None:
         self._level = verdict.level
-        signals = [signal.value for signal in verdict.signals]
         level = verdict.level.name.lower()
-        self._log.journal.verdict(level, verdict.reason, verdict.seconds_left, t, signals=signals)
+        self._log.journal.verdict(level, verdict.reason, verdict.seconds_left, t, **facts)
 
     def _others(self, sample: Sample) -> tuple[Process, ...] | None:
         memory = sample.memory

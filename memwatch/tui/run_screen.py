@@ -5,7 +5,9 @@ import os
 import shutil
 import signal
 import sys
+import termios
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from memwatch.channel import Channel
@@ -45,6 +47,8 @@ def run_app(app: "MemwatchApp") -> "Left | None":
     for number in (signal.SIGTERM, signal.SIGINT):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, lambda *_: leave(app, Left.QUIT))
+    with suppress(termios.error, ValueError, OSError):
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # Keys typed before there is a screen are not for it.
     try:
         left = app.run()
     finally:

@@ -154,7 +154,9 @@ ONE_ALLOCATION = (
     Job("list-of-pairs", lambda s: work("big_zip", s.room_mib * 5_000), cages=SMALL_CAGES),
     Job("java-pretouch", lambda s: java(s, s.share(0.76), "Pretouch", 3000, least=True), ("java", "javac")),
     Job(
-        "java-pretouch-near-the-edge", lambda s: java(s, s.below(170), "Pretouch", 3000, least=True), ("java", "javac")
+        "java-pretouch-near-the-edge",
+        lambda s: java(s, s.below(60 + s.share(0.045)), "Pretouch", 3000, least=True),
+        ("java", "javac"),
     ),
     Job("node-buffer", lambda s: ["node", "-e", NODE_BUFFER, s.share(0.45)], ("node",)),
     Job("node-buffer-most", lambda s: ["node", "-e", NODE_BUFFER, min(s.below(180), 4000)], ("node",)),
@@ -177,7 +179,7 @@ PYTHON_OBJECTS = (
     Job("dict-of-counts", lambda s: work("counts", s.inputs.words(30)), cages=(3,)),
     Job("json-load", lambda s: work("json_file", s.inputs.json(s.share(0.07))), cages=SMALL_CAGES),
     Job("csv-rows", lambda s: work("csv_rows", s.inputs.csv(s.share(0.025))), cages=SMALL_CAGES),
-    Job("records", lambda s: work("records", s.share(0.6)), cages=SMALL_CAGES),
+    Job("records", lambda s: work("records", s.share(0.35)), cages=SMALL_CAGES),
     Job("garbage-in-cycles", lambda s: work("cycles", s.share(0.7)), cages=SMALL_CAGES),
     Job("pickle", lambda s: work("pickled", s.share(0.85)), cages=SMALL_CAGES),
     Job("big-integers", lambda s: work("big_integers", 0), cages=(1,)),

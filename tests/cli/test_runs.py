@@ -65,6 +65,20 @@ def test_runs_are_a_table_with_the_newest_last() -> None:
     journals[-1].close()
 
 
+def test_a_run_that_is_paused_is_not_called_running() -> None:
+    journal = started(None)
+    journal.action("pause", [7], "guard", "done")
+    (run,) = json.loads(memwatch("runs", "--json").out)["runs"]
+    assert (run["state"], run["ended_t"]) == ("paused", None)
+    journal.action("resume", [], "user", "nobody was there")
+    assert json.loads(memwatch("runs", "--json").out)["runs"][0]["state"] == "paused"
+    journal.action("resume", [7], "guard", "done", brief=True)
+    assert json.loads(memwatch("runs", "--json").out)["runs"][0]["state"] == "paused", "it is only tried"
+    journal.action("resume", [7], "user", "done")
+    assert json.loads(memwatch("runs", "--json").out)["runs"][0]["state"] == "running"
+    journal.close()
+
+
 def test_a_run_whose_guard_was_killed_has_died() -> None:
     script = (
         "from tests.record.examples import *\n"

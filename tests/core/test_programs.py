@@ -2,7 +2,7 @@
 
 import pytest
 
-from memwatch.core.programs import as_given, program_name
+from memwatch.core.programs import as_given, is_memwatch_itself, program_name
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,21 @@ def test_the_tokenizer_is_named_as_its_user_names_it() -> None:
     assert as_given(["/home/me/.venv/bin/python3", "-m", "memwatch.tokenize", "a.txt"]) == "tokenize a.txt"
     assert as_given(["python", "-m", "pytest"]) == "python -m pytest"
     assert as_given([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "is_ours"),
+    [
+        ("/usr/bin/python3 /home/me/.venv/bin/memwatch run -- python train.py", True),
+        ("/usr/bin/python3 -m memwatch run -- python train.py", True),
+        ("/usr/bin/python3.12 -m memwatch.guard 5", True),
+        ("memwatch", True),
+        ("/usr/bin/python3 -m memwatch.tokenize a.txt", False),
+        ("/usr/bin/python3 memwatch.py", False),
+        ("/usr/bin/python3 train.py memwatch", False),
+        ("vim memwatch", False),
+        ("", False),
+    ],
+)
+def test_memwatchs_own_processes_are_told_from_its_jobs(command: str, is_ours: bool) -> None:
+    assert is_memwatch_itself(command) is is_ours

@@ -12,6 +12,7 @@ import pytest
 from memwatch.core.units import MIB
 from tests.cage import Cage, needs_cage
 from tests.guard.processes import Watched, state_of, wait_until
+from tests.helpers import HANG_S
 
 pytestmark = needs_cage
 
@@ -77,6 +78,65 @@ def test_a_fast_hog_is_paused_before_headroom_is_gone(hog: Hog) -> None:
         taken = sum(p["rss_bytes"] for p in sample["job"])
         assert taken < 2300 * MIB
         assert watched.event("exit")["code"] == 124
+
+
+# Fills a mapping in one system call, in which nothing but SIGKILL stops it. Behind everybody else (SCHED_IDLE), so that
+# a busy machine slows it more than the guard.
+IN_THE_KERNEL = """
+import mmap, os, sys, time
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+time.sleep(1)
+mmap.mmap(-1, int(sys.argv[1]) << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x8000)
+time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("is_child", [False, True], ids=["the job", "a child of it"])
+def test_what_still_grows_in_a_pause_is_killed_before_the_reserve_is_gone(is_child: bool) -> None:
+    """MAP_POPULATE goes on after a stop."""
+    reserve_mib, cage = 2600, Cage(4000 * MIB)
+    try:
+        hog = (sys.executable, "-c", IN_THE_KERNEL, 3800)
+        command = ("sh", "-c", '"$@"; exit $?', "sh", *hog) if is_child else hog
+        with Watched(*command, cage=cage, reserve_bytes=reserve_mib * MIB, pause_timeout_s=60) as watched:
+            watched.event("start")
+            ended = watched.event("exit")
+            kills = [e for e in watched.events if e["event"] == "action" and e["action"] == "kill"]
+            assert len(kills) == 1
+            assert "after it was paused and does not stop" in kills[0]["reason"]
+            assert (ended["code"], ended["by"]) == (124, "guard")
+    finally:
+        cage.close()
+
+
+# Grows at 50 MiB/s at most, also after a pause, and ignores SIGTERM.
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+held = []
+while True:
+    held.append(bytearray(b"x" * (2 << 20)))
+    time.sleep(0.04)
+"""
+
+
+def test_after_a_stop_by_the_guard_a_stubborn_child_does_not_go_on_to_fill_memory() -> None:
+    """The job's first process ends on SIGTERM; the hog, its child, ignores it."""
+    made = Cage((300 + RESERVE_MIB + OURS_MIB) * MIB)
+    made.forbid_swap()
+    try:
+        command = ("sh", "-c", '"$@" & wait', "sh", sys.executable, "-c", STUBBORN)
+        with Watched(*command, cage=made, reserve_bytes=RESERVE_MIB * MIB, pause_timeout_s=1) as watched:
+            watched.event("start")
+            watched.event("action", action="stop")
+            ended = watched.event("exit")
+            assert [e for e in watched.events if e["event"] == "action" and e["action"] == "kill"]
+            assert (ended["code"], ended["signal"], ended["by"]) == (124, signal.SIGTERM, "guard")
+            assert ended["left_behind"] == 0
+            watched.guard.wait(HANG_S)
+            assert made.pids() == []
+    finally:
+        made.close()
 
 
 def test_with_warn_nothing_is_done(hog: Hog) -> None:

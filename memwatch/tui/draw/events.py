@@ -22,7 +22,7 @@ def row_count(picture: Picture, look: Look, width: int) -> int:
 
 def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -> list[Line]:
     if not picture.happenings:
-        return [line(Span("nothing yet", "dim"))]
+        return [line(Span("no events yet", "dim"))]
     rows: list[Line] = []
     for happening in reversed(picture.happenings):
         rows[:0] = entry(happening, width, 1 if height <= 2 else MOST_ROWS)

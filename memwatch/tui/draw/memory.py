@@ -1,14 +1,15 @@
 """The machine's memory and the job's part in it, against a scale that does not move, with what is to come."""
 
 from memwatch.core.units import GIB, MIB
-from memwatch.decide.thresholds import USUAL
 from memwatch.tui.draw.bars import stacked
 from memwatch.tui.draw.chart import Chart, Level, chart_lines, split_width
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line, width_of
 from memwatch.tui.draw.look import Look
-from memwatch.tui.draw.words import percent, roughly, size
+from memwatch.tui.draw.words import percent, size, soon
 from memwatch.tui.model.picture import Picture, Room
 from memwatch.tui.model.series import columns
+
+NO_MEMORY = "n/a: this system does not report its memory"
 
 
 def title(picture: Picture, look: Look) -> Line:
@@ -26,17 +27,17 @@ def has_no_swap(picture: Picture) -> bool:
 
 
 def subtitle(picture: Picture, look: Look) -> Line:
-    """What the forecast says, in words."""
-    outlook = picture.forecast
-    if outlook is None or outlook.seconds_left is None or not outlook.is_credible:
+    """The guard's forecast, in words."""
+    left_s = picture.full_in_s
+    if left_s is None:
         return ()
     role = picture.judged.level if picture.judged is not None and picture.judged.is_grave else "watch"
-    return (Span("full" if outlook.seconds_left < 1 else f"full in ~{roughly(outlook.seconds_left)}", role),)
+    return (Span(f"full in {soon(left_s)}", role),)
 
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     if picture.room is None:
-        return [line(Span("what memory there is cannot be read here", "dim"))]
+        return [line(Span("no sample yet" if picture.sample is None else NO_MEMORY, "dim"))]
     drawn = [job_line(picture, look, width), room_line(picture, picture.room, look, width)]
     if height - len(drawn) >= 3:
         drawn += chart(picture, picture.room, look, width, height - len(drawn))
@@ -47,10 +48,9 @@ def job_line(picture: Picture, look: Look, width: int) -> Line:
     sample = picture.sample
     if sample is None or not picture.has_job:
         return fitting(_machine(picture), width)
-    rss = sum(process.rss_bytes for process in sample.job) if sample.job else None
     swap = sum(process.swap_bytes for process in sample.job) if sample.job else None
     parts = [
-        line(Span("job ", "dim"), Span(size(rss), "job")),
+        line(Span("job ", "dim"), Span(size(picture.job_ram_bytes), "job")),
         label("peak", size(picture.peak_job_bytes)),
         label("swapped", size(swap)) if swap else (),
         *_headroom(picture),
@@ -63,12 +63,12 @@ def _machine(picture: Picture) -> list[Line]:
 
 
 def _headroom(picture: Picture) -> list[Line]:
-    headroom = None if picture.forecast is None else picture.forecast.headroom_bytes
-    if headroom is None or picture.reserve_bytes is None:
-        return []
+    headroom = None if picture.judged is None else picture.judged.headroom_bytes
+    reserve = None if picture.judged is None else picture.judged.reserve_bytes
+    shown = None if headroom is None else max(headroom, 0)
     return [
-        label("headroom", size(max(headroom, 0)), "act" if headroom <= 0 else ""),
-        label("reserve", size(picture.reserve_bytes)),
+        label("headroom", size(shown), "act" if shown == 0 else ""),
+        label("reserve", size(reserve)),
     ]
 
 
@@ -81,14 +81,13 @@ def room_line(picture: Picture, room: Room, look: Look, width: int) -> Line:
 def room_bar(picture: Picture, room: Room, look: Look, width: int) -> Line:
     """The job's part, everybody else's, and what is free."""
     capacity = max(room.capacity_bytes, 1)
-    job = 0 if picture.sample is None else sum(process.rss_bytes for process in picture.sample.job)
-    job = min(job, room.used_bytes)
+    job = min(picture.job_ram_bytes or 0, room.used_bytes)
     return stacked([(job / capacity, "job"), ((room.used_bytes - job) / capacity, "others")], width, look.glyphs)
 
 
 def chart(picture: Picture, room: Room, look: Look, width: int, height: int) -> list[Line]:
-    unit, name = (GIB, "G") if room.capacity_bytes >= 2 * GIB else (MIB, "M")
-    labels = f"{room.capacity_bytes / unit:.0f}{name}", f"{room.capacity_bytes / unit / 2:.0f}{name}"
+    unit, name = (GIB, "GiB") if room.capacity_bytes >= 2 * GIB else (MIB, "MiB")
+    labels = f"{room.capacity_bytes / unit:.0f} {name}", f"{room.capacity_bytes / unit / 2:.0f} {name}"
     past, future = split_width(width, max(map(len, labels)))
     column_s = look.chart_span_s(picture.elapsed_s) / past
     used, job = columns(
@@ -108,17 +107,18 @@ def chart(picture: Picture, room: Room, look: Look, width: int, height: int) -> 
 
 
 def _coming(picture: Picture, room: Room, column_s: float, count: int) -> list[float | None]:
-    """The forecast: at this rate, until memory is full. Nothing is drawn of what is not believed."""
-    outlook = picture.forecast
-    if outlook is None or not outlook.fill_bytes_s or outlook.seconds_left is None or not outlook.is_credible:
+    """The guard's forecast: at this rate, until memory is full. Nothing is drawn of a guess."""
+    fill_bytes_s = None if picture.judged is None else picture.judged.fill_bytes_s
+    if not fill_bytes_s or picture.full_in_s is None:
         return [None] * count
-    rising = (room.used_bytes + outlook.fill_bytes_s * column_s * (i + 1) for i in range(count))
+    rising = (room.used_bytes + fill_bytes_s * column_s * (i + 1) for i in range(count))
     return [value if value <= room.capacity_bytes else None for value in rising]
 
 
 def _levels(picture: Picture, room: Room) -> list[Level]:
-    if picture.reserve_bytes is None:
+    judged = picture.judged
+    if judged is None or judged.reserve_bytes is None:
         return []
-    warn = room.capacity_bytes - picture.reserve_bytes
-    act = warn + int(picture.reserve_bytes * USUAL.lost_share)
-    return [Level(warn, "warn", "warn"), Level(act, "act", "act")]
+    kept_free = room.capacity_bytes - judged.reserve_bytes
+    levels = {"warn": judged.warn_headroom_bytes, "act": judged.act_headroom_bytes}
+    return [Level(kept_free - headroom, name, name) for name, headroom in levels.items() if headroom is not None]

@@ -24,7 +24,7 @@ def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -
     """The last rows; `top` is how far they are scrolled back."""
     if not picture.output:
         is_replay = picture.kind == Kind.REPLAY
-        return [line(Span("a journal keeps only the job's last words" if is_replay else "nothing so far", "dim"))]
+        return [line(Span("the journal has no output of this moment" if is_replay else "no output yet", "dim"))]
     rows: list[Line] = []
     for text in reversed(picture.output):
         # In a row or two, the start of a line tells more than its end.

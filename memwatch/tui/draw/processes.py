@@ -7,7 +7,7 @@ from memwatch.errors import printable
 from memwatch.tui.draw import others
 from memwatch.tui.draw.lines import Line, Span, cut, line
 from memwatch.tui.draw.look import Frame, Look
-from memwatch.tui.draw.words import UNKNOWN, gib, size
+from memwatch.tui.draw.words import UNKNOWN, size
 from memwatch.tui.model.picture import Picture
 from memwatch.tui.model.processes import Arranged, Order, arranged
 from memwatch.tui.model.trends import STEPS
@@ -81,16 +81,16 @@ def _head(look: Look, columns: _Columns) -> Line:
     def head(text: str, order: Order | None) -> Span:
         return Span(text, "strong" if order == look.order else "dim", action="app.sort")
 
-    spans = [head("    PID", Order.PID), head(" S", None), head("  RSS GiB", Order.MEMORY)]
+    spans = [head("    PID", Order.PID), head(" S", None), head("       RSS", Order.MEMORY)]
     if columns.trend_and_disk:
         spans.append(head(" LAST MIN", Order.MEMORY))
     if columns.swap:
-        spans.append(head(" SWAP GiB", None))
+        spans.append(head("      SWAP", None))
     spans.append(head("  CPU %", Order.CPU))
     if columns.reads_apart:
-        spans += [head("   READ/s", Order.DISK), head("  WRITE/s", Order.DISK)]
+        spans += [head("    READ/s", Order.DISK), head("   WRITE/s", Order.DISK)]
     elif columns.trend_and_disk:
-        spans.append(head("   DISK/s", Order.DISK))
+        spans.append(head("    DISK/s", Order.DISK))
     return (*spans, head("  COMMAND", None))
 
 
@@ -100,17 +100,17 @@ def _row(one: Arranged, parents: dict[int, Process], look: Look, columns: _Colum
     spans = [
         Span(f"{process.pid:>7}", "dim"),
         Span(f" {process.state:<1}", _state_role(process)),
-        Span(f"{gib(process.rss_bytes):>9}", "job"),
+        Span(f"{size(process.rss_bytes):>10}", "job"),
     ]
     if columns.trend_and_disk:
         spans.append(Span(f" {_trend(row.trend, look):>{STEPS}}", "others"))
     if columns.swap:
-        spans.append(Span(f"{gib(process.swap_bytes):>9}", "" if process.swap_bytes else "dim"))
+        spans.append(Span(f"{size(process.swap_bytes):>10}", "" if process.swap_bytes else "dim"))
     spans.append(Span(f"{cpu:>7}"))
     if columns.reads_apart:
-        spans += [Span(f"{_rate(row.read_bytes_s):>9}", "dim"), Span(f"{_rate(row.written_bytes_s):>9}", "dim")]
+        spans += [Span(f"{size(row.read_bytes_s):>10}", "dim"), Span(f"{size(row.written_bytes_s):>10}", "dim")]
     elif columns.trend_and_disk:
-        spans.append(Span(f"{_rate(row.disk_bytes_s):>9}", "dim"))
+        spans.append(Span(f"{size(row.disk_bytes_s):>10}", "dim"))
     note = _STATES.get(process.state)
     spans += [Span("  "), Span(_branches(one, look), "frame"), Span(printable(_command(process, parents)))]
     if note is not None:
@@ -138,15 +138,6 @@ def _command(process: Process, parents: dict[int, Process]) -> str:
 
 def _state_role(process: Process) -> str:
     return {"R": "ok", "D": "warn", "T": "warn", "t": "warn", "Z": "dim"}.get(process.state, "dim")
-
-
-def _rate(bytes_s: float | None) -> str:
-    if bytes_s is None:
-        return UNKNOWN
-    for unit, factor in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
-        if bytes_s >= factor:
-            return f"{bytes_s / factor:.1f} {unit}"
-    return "0" if not bytes_s else f"{bytes_s:.0f} B"
 
 
 def _branches(one: Arranged, look: Look) -> str:

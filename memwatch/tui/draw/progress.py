@@ -28,8 +28,8 @@ def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
 
 def _nothing_known(picture: Picture) -> str:
     if (picture.elapsed_s or 0) < MOST_START_S:
-        return "the job has not told yet how far it is"
-    return "the job does not tell how far it is, and reads no file that would"
+        return "no progress reported yet"
+    return "the job reports no progress, and reads no file whose position would show it"
 
 
 def _bar_line(picture: Picture, progress: Progress, look: Look, width: int) -> Line:

@@ -1,27 +1,41 @@
 """Story: takes the events of a run one by one, and can tell at any moment what there is to see."""
 
+import math
+import os
 from collections import deque
 from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any
 
-from memwatch.core.programs import as_given, is_tokenizer
-from memwatch.core.reserve import default_reserve_bytes
+from memwatch.core.change import UNKNOWN_CHANGE, Change, change_between
+from memwatch.core.programs import as_given, is_memwatch_itself, is_tokenizer
 from memwatch.core.sample import Process, Sample
-from memwatch.decide.forecast import RATES_S, Forecast, forecast
-from memwatch.decide.history import History
 from memwatch.record.codec import sample_from_json
 from memwatch.record.events import waits_for_reason
 from memwatch.tui.model.eta import Pace
-from memwatch.tui.model.happenings import ended, happening
-from memwatch.tui.model.picture import Happening, Judged, Kind, Pause, Picture, ProcessRow, Progress, Room, State
+from memwatch.tui.model.happenings import happening
+from memwatch.tui.model.picture import (
+    Happening,
+    Judged,
+    Kind,
+    Pause,
+    Picture,
+    ProcessRow,
+    Progress,
+    Room,
+    State,
+    job_ram_bytes,
+)
 from memwatch.tui.model.processes import process_rows
 from memwatch.tui.model.series import Point, Series
 from memwatch.tui.model.terminal_text import TerminalText
 from memwatch.tui.model.trends import Trends
 
 MOST_HAPPENINGS = 500
-MOST_RECENT = 40  # samples, at 10 Hz more than the two seconds over which rates are told
+RATES_S = 2.0  # over which counters are turned into rates
+MOST_RECENT = 40  # samples, at 10 Hz more than RATES_S
+MOST_NUMBER = 1e18
+BELIEVED = ("medium", "high", "certain")  # what the guard acts on; a low confidence is a guess
 
 Event = dict[str, Any]
 
@@ -30,7 +44,6 @@ class Story:
     def __init__(self, kind: Kind, has_job: bool = True) -> None:
         self._has_job = has_job
         self._now = Picture(kind=kind, state=State.STARTING if has_job else State.WATCHING, has_job=has_job)
-        self._history = History()
         self._series = Series()
         self._trends = Trends()
         self._recent: deque[Sample] = deque(maxlen=MOST_RECENT)
@@ -66,10 +79,7 @@ class Story:
             case "sample":
                 self._sample(event)
             case "verdict":
-                seconds_left = event.get("seconds_left")
-                level, reason = str(event.get("level")), str(event.get("reason", ""))
-                judged = Judged(t, level, reason, seconds_left, waits_for_reason(event))
-                self._now = replace(self._now, judged=judged)
+                self._now = replace(self._now, judged=_judged(event, t))
             case "action":
                 self._action(event)
             case "progress":
@@ -80,22 +90,21 @@ class Story:
                 can_shard = "shard" in event.get("can", ()) or self._now.can_shard
                 self._now = replace(self._now, is_guard_on=bool(event.get("is_on")), can_shard=can_shard)
             case "exit":
-                code, words = event.get("code"), ended(event)
-                self._now = replace(self._now, state=State.ENDED, exit_code=code, ended=words, pause=None)
+                self._now = replace(self._now, state=State.ENDED, exit_code=event.get("code"), exit=event, pause=None)
+                self.know_peak(_whole(event.get("peak_job_bytes")))
 
     def _start(self, event: Event) -> None:
-        limits = event.get("limits") or {}
-        reserve = limits.get("reserve_bytes")
+        run = str(event.get("run") or "")
         title, is_tokenizer = title_of(event.get("command") or ())
         self._now = replace(
             self._now,
-            run_id=str(event.get("run") or ""),
+            run_id=run,
+            diagnosed_as=str(event.get("diagnose_as") or run) or None,
             title=title,
             state=State.RUNNING,
             can_shard=is_tokenizer,
-            is_recorded=bool(event.get("run")),
+            is_recorded=bool(run),
             started_t=float(event["t"]),
-            reserve_bytes=reserve if isinstance(reserve, int) else None,
         )
 
     def _sample(self, event: Event) -> None:
@@ -105,27 +114,21 @@ class Story:
             return  # From a memwatch that knows another kind of sample.
         if self._recent and sample.clock_s <= self._recent[-1].clock_s:
             return
-        self._history.add(sample)
         self._recent.append(sample)
         earlier = self._earlier(sample)
-        reserve = self._now.reserve_bytes
-        outlook = forecast(self._history, default_reserve_bytes if reserve is None else lambda _: reserve)
+        rates = UNKNOWN_CHANGE if earlier is None else change_between(earlier, sample, os.sysconf("SC_PAGE_SIZE"))
         room = room_of(sample)
-        io_some, io_full = _io_stalls(sample, earlier)
         self._now = replace(
             self._now,
             started_t=sample.t if self._now.started_t is None else self._now.started_t,
-            reserve_bytes=outlook.reserve_bytes if reserve is None else reserve,
             sample=sample if sample.gpus is not None else replace(sample, gpus=self._known_gpus()),
             room=room,
-            forecast=outlook,
-            io_some_fraction=io_some,
-            io_full_fraction=io_full,
+            rates=rates,
             peak_job_bytes=self._peak(sample),
             processes=self._process_rows(sample, earlier),
             others=self._others(sample),
         )
-        self._series.add(_point(sample, room, outlook))
+        self._series.add(_point(sample, room, rates))
 
     def _process_rows(self, latest: Sample, earlier: Sample | None) -> tuple[ProcessRow, ...]:
         """The job's; of a machine without one, the biggest."""
@@ -145,8 +148,10 @@ class Story:
         return max(before or 0, sample.job_bytes) if sample.job else before
 
     def _others(self, sample: Sample) -> tuple[Process, ...] | None:
-        """Nobody looks every time; what was seen last stands."""
-        return self._now.others if sample.others is None else sample.others
+        """Nobody looks every time; what was seen last stands. memwatch's own processes are nobody's suspects."""
+        if sample.others is None:
+            return self._now.others
+        return tuple(process for process in sample.others if not is_memwatch_itself(process.command))
 
     def _known_gpus(self) -> Any:
         return None if self._now.sample is None else self._now.sample.gpus
@@ -165,7 +170,7 @@ class Story:
             case "pause":
                 in_s = event.get("deadline_in_s")
                 deadline_t = None if in_s is None else event["t"] + in_s
-                pause = Pause(str(event.get("by")), deadline_t, event.get("next"))
+                pause = Pause(str(event.get("by")), event["t"], deadline_t, event.get("next"))
                 self._now = replace(self._now, state=State.PAUSED, pause=pause)
                 self._pace.restart()
             case "resume":
@@ -174,7 +179,8 @@ class Story:
             case "shard":
                 self._now = replace(self._now, is_sharded=True)
             case "stop" | "kill":
-                self._now = replace(self._now, state=State.STOPPING, pause=None)
+                reason = str(event.get("reason", "")) if event.get("by") == "guard" else self._now.stop_reason
+                self._now = replace(self._now, state=State.STOPPING, pause=None, stop_reason=reason)
 
     def _progress(self, event: Event) -> None:
         before = self._now.progress
@@ -190,7 +196,7 @@ class Story:
         self._now = replace(
             self._now,
             progress=Progress(**{**known, "done": done, "total": total, "eta": self._pace.eta(total)}),
-            is_sharded=self._now.is_sharded or event.get("mode") == "shard",
+            is_sharded=self._now.is_sharded or event.get("sharded") is True,
         )
 
     def _output(self, event: Event) -> None:
@@ -199,6 +205,7 @@ class Story:
         self._text.write(str(event.get("text", "")))
 
 
+_FORECAST_KEYS = {field.name for field in fields(Judged)} - {"t", "level", "reason", "is_credible", "waits_for"}
 _PROGRESS_KEYS = {field.name for field in fields(Progress)} - {"done", "total", "eta"}
 
 
@@ -216,29 +223,24 @@ def room_of(sample: Sample) -> Room | None:
     return min(rooms, key=lambda room: room.capacity_bytes, default=None)
 
 
-def _io_stalls(latest: Sample, earlier: Sample | None) -> tuple[float | None, float | None]:
-    if earlier is None or latest.pressure is None or earlier.pressure is None:
-        return None, None
-    span_us = (latest.clock_s - earlier.clock_s) * 1e6
-
-    def share(later_us: int | None, earlier_us: int | None) -> float | None:
-        if later_us is None or earlier_us is None:
-            return None
-        return min(max(later_us - earlier_us, 0) / span_us, 1.0)
-
-    return (
-        share(latest.pressure.io_some_us, earlier.pressure.io_some_us),
-        share(latest.pressure.io_full_us, earlier.pressure.io_full_us),
+def _judged(event: Event, t: float) -> Judged:
+    return Judged(
+        t,
+        str(event.get("level")),
+        str(event.get("reason", "")),
+        is_credible=event.get("confidence") in BELIEVED,
+        waits_for=waits_for_reason(event),
+        **{name: _number(event.get(name)) for name in _FORECAST_KEYS},
     )
 
 
-def _point(sample: Sample, room: Room | None, outlook: Forecast) -> Point:
-    memory, rates = sample.memory, outlook.rates
+def _point(sample: Sample, room: Room | None, rates: Change) -> Point:
+    memory = sample.memory
     gpus = [gpu.used_fraction for gpu in sample.gpus or () if gpu.used_fraction is not None]
     return Point(
         sample.t,
         used_bytes=None if room is None else room.used_bytes,
-        job_bytes=sum(process.rss_bytes for process in sample.job) if sample.job else None,
+        job_bytes=job_ram_bytes(sample),
         swap_used_bytes=None if memory is None else memory.swap_total_bytes - memory.swap_free_bytes,
         swap_in_bytes_s=rates.swap_in_bytes_s,
         swap_out_bytes_s=rates.swap_out_bytes_s,
@@ -248,5 +250,10 @@ def _point(sample: Sample, room: Room | None, outlook: Forecast) -> Point:
     )
 
 
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and 0 <= value < MOST_NUMBER else None
+
+
 def _number(value: object) -> float | None:
-    return value if isinstance(value, int | float) else None
+    """A journal may hold anything; infinity and numbers with hundreds of digits cannot be drawn."""
+    return value if isinstance(value, int | float) and abs(value) < MOST_NUMBER and math.isfinite(value) else None

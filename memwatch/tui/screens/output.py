@@ -1,4 +1,4 @@
-"""The job's whole output, as far as it is kept."""
+"""The job's whole output, as far as it is kept, below the guard's verdict: a countdown must not go unseen."""
 
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import Screen
 
-from memwatch.tui.draw import header, output
+from memwatch.tui.draw import banner, header, output
 from memwatch.tui.draw.lines import Line, Span, cut, joined, line
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.model.picture import Picture
@@ -30,6 +30,9 @@ class OutputScreen(Screen[None]):
         first = Panel(Drawing(header.lines), "header")
         first.styles.height = 1
         yield first
+        second = Panel(Drawing(banner.lines), "banner")
+        second.styles.height = 1
+        yield second
         yield Panel(Drawing(scrolled=output.lines, rows=output.row_count, from_end=True), "whole")
         last = Panel(Drawing(_keys), "keys")
         last.styles.height = 1
@@ -47,6 +50,6 @@ class OutputScreen(Screen[None]):
 
 
 def _keys(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
-    keys = ("Esc", "back"), ("PgUp PgDn", "scroll"), ("End", "follow")
+    keys = ("Esc", "back"), ("PgUp PgDn", "scroll"), ("End", "follow"), ("p", "pause, resume"), ("x", "stop")
     shown = joined(line(Span(key, "key"), Span(f" {word}", "dim")) for key, word in keys)
     return [cut(line(" ", shown), width)]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from memwatch.core.reserve import default_reserve_bytes
 from memwatch.decide.forecast import next_interval_s
 from memwatch.decide.monitor import Monitor
+from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.probe.machine import Machine
 from memwatch.record.events import sample_event, verdict_event
 from memwatch.tui.model.picture import Kind, Picture
@@ -40,8 +41,9 @@ class WatchSource:
     def _look(self) -> None:
         sample = self._machine.sample(time.monotonic(), time.time(), ())
         outlook, verdict = self._monitor.observe(sample)
-        level = verdict.level.name.lower()
-        events = [sample_event(sample), verdict_event(sample.t, level, verdict.reason, verdict.seconds_left)]
+        level, facts = verdict.level.name.lower(), verdict_facts(outlook, verdict)
+        judged = verdict_event(sample.t, level, verdict.reason, verdict.seconds_left, **facts)
+        events = [sample_event(sample), judged]
         for event in events:
             self._story.take(event)
         self._changed(events)

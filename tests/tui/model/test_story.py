@@ -1,5 +1,7 @@
 """What events make of a picture."""
 
+from dataclasses import replace
+
 import pytest
 
 from memwatch.core.sample import Limit, Memory, Process, Sample
@@ -25,7 +27,8 @@ def test_a_run_begins_runs_and_ends() -> None:
     assert (running.state, running.title) == (State.RUNNING, "tokenize train_fineweb.txt --mode memory")
     assert running.elapsed_s == 300
     ended = picture_after(script.start(), script.ended(9, 3))
-    assert (ended.state, ended.exit_code, ended.ended) == (State.ENDED, 3, "the job ended with code 3")
+    assert (ended.state, ended.exit_code) == (State.ENDED, 3)
+    assert ended.happenings[-1].text == "the job ended with code 3"
 
 
 def test_a_pause_tells_who_and_until_when() -> None:
@@ -63,6 +66,25 @@ def test_other_processes_stay_known_when_nobody_looked() -> None:
     seen, not_seen = sample_event(script.sample(0, 2.0)), sample_event(script.sample(1, 2.0))
     assert "others" not in not_seen
     assert len(picture_after(seen, not_seen).others or ()) == 5
+
+
+def test_the_job_is_as_big_on_the_screen_as_the_guard_counts_it() -> None:
+    """Forked workers share most of their pages: their RSS together is more than the job takes."""
+    shared = replace(script.process(7, 1, "R", 1.0, 1, "python train.py", swap=0.5), own_bytes=GIB // 4)
+    picture = picture_after(sample_event(replace(script.sample(0, 2.0), job=(shared,))))
+    assert picture.job_ram_bytes == GIB // 4
+    assert (picture.job_bytes, picture.peak_job_bytes) == (GIB * 3 // 4, GIB * 3 // 4)
+    assert picture.points[-1].job_bytes == GIB // 4
+
+
+def test_memwatchs_own_processes_are_not_among_the_other_big_ones() -> None:
+    front = script.process(900, 1, "S", 0.06, 1, "/usr/bin/python3 /home/me/.venv/bin/memwatch run -- python train.py")
+    guard = script.process(901, 900, "S", 0.02, 1, "/usr/bin/python3 -m memwatch.guard 5")
+    other_job = script.process(902, 1, "S", 0.5, 1, "/usr/bin/python3 -m memwatch.tokenize b.txt")
+    sample = replace(script.sample(0, 2.0), others=(front, guard, other_job))
+    found = picture_after(sample_event(sample)).others
+    assert found is not None
+    assert [process.pid for process in found] == [902]
 
 
 @pytest.mark.parametrize(
@@ -130,3 +152,36 @@ def test_a_second_is_one_point_with_the_peaks_of_it() -> None:
     for t, used in ((1.0, 5), (1.3, 9), (1.8, 2), (2.0, 1)):
         series.add(Point(t, used_bytes=used))
     assert [point.used_bytes for point in series.points] == [9, 1]
+
+
+def growing() -> list[dict[str, object]]:
+    """Samples of a job that fills memory within seconds, without any verdict."""
+    return [script.start(), *(sample_event(script.sample(second, 20.0 + 3 * second)) for second in range(9))]
+
+
+FULL_SOON = {"confidence": "high", "headroom_bytes": 2 << 30, "reserve_bytes": 4 << 30, "fill_bytes_s": 1 << 28}
+
+
+def test_what_the_screen_forecasts_is_what_the_guard_forecasts() -> None:
+    silent = picture_after(*growing(), script.verdict(9, "calm", "fine"))
+    assert silent.full_in_s is None, "the guard expects nothing, whatever the samples look like"
+    warned = picture_after(*growing(), script.verdict(9, "warn", "full in 8 s", 8.0, **FULL_SOON))
+    assert warned.full_in_s == 8.0
+    assert warned.judged is not None
+    assert (warned.judged.headroom_bytes, warned.judged.reserve_bytes) == (2 << 30, 4 << 30)
+    guess = script.verdict(9, "watch", "perhaps", 50.0, **{**FULL_SOON, "confidence": "low"})
+    assert picture_after(*growing(), guess).full_in_s is None
+
+
+def test_a_paused_job_is_not_said_to_fill_memory() -> None:
+    warned = script.verdict(9, "warn", "full in 8 s", 8.0, **FULL_SOON, job_fill_bytes_s=1 << 28)
+    pause = script.action(10, "pause", "guard", "full in 8 s")
+    assert picture_after(*growing(), warned, pause).full_in_s is None
+    others = script.verdict(9, "warn", "full in 8 s", 8.0, **FULL_SOON, job_fill_bytes_s=0)
+    assert picture_after(*growing(), others, pause).full_in_s == 8.0, "others still may"
+
+
+def test_a_verdict_of_an_older_version_leaves_the_forecast_unknown() -> None:
+    judged = picture_after(*growing(), script.verdict(9, "warn", "RAM is full in about 8 s", 8.0)).judged
+    assert judged is not None
+    assert (judged.level, judged.headroom_bytes, judged.warn_headroom_bytes) == ("warn", None, None)
