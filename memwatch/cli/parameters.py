@@ -1,8 +1,7 @@
 """Kinds of values on the command line."""
 
-import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -63,17 +62,23 @@ def _documents(text: str) -> str:
     return text
 
 
-def _reserve(text: str) -> int:
-    """A size, or a share of the machine's RAM."""
+class AskedReserve(NamedTuple):
+    """--reserve: a size, or a share of the room that the job runs in. Which room that is, the guard knows."""
+
+    size_bytes: int | None = None
+    fraction: float | None = None
+
+
+def _reserve(text: str) -> AskedReserve:
     if not text.endswith("%"):
-        return parse_size(text)
+        return AskedReserve(size_bytes=parse_size(text))
     try:
         share = float(text.removesuffix("%")) / 100
     except ValueError:
         raise ValueError(f"{text!r} is not a share; write it as 10%") from None
     if not 0 <= share < 1:
         raise ValueError(f"{text} is not a share; it must be at least 0% and less than 100%")
-    return int(share * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return AskedReserve(fraction=share)
 
 
 def _seconds(text: str) -> float:

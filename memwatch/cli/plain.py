@@ -12,6 +12,7 @@ from memwatch.core.progress import plausible_progress
 from memwatch.core.units import format_count, format_duration, format_size
 from memwatch.decide.actions import IN_WORDS, Step
 from memwatch.errors import printable
+from memwatch.record.events import waits_for_pid, waits_for_reason
 
 # Elsewhere than on a terminal: every second at first, so that one sees it move; then less, for the sake of log files.
 EVERY_SECOND_FOR_S = 30.0
@@ -33,6 +34,7 @@ class PlainView:
         self._line_is_open = False
         self._has_written = False
         self._level: str | None = None
+        self._waits_for_pid: int | None = None  # of the other run; each is named once, because the figures change
         self._run: str | None = None
         self._warnings = 0
         self._run_started_t: float | None = None
@@ -45,8 +47,11 @@ class PlainView:
             case "progress":
                 is_last = bool(event.get("total")) and event.get("done") == event.get("total")
                 self._progress(progress_line(event), is_last)
+            case "verdict" if (pid := waits_for_pid(event)) is not None and pid != self._waits_for_pid:
+                self._waits_for_pid = pid
+                self._write_line(f"memwatch: waiting: {printable(waits_for_reason(event))}")
             case "verdict" if event.get("level") == self._level:
-                pass  # It goes on, and was said.
+                self._waits_for_pid = waits_for_pid(event)  # It goes on, and was said.
             case "exit":
                 summary = self._summary(event)
                 if self._rewrites or self._is_worth_a_word(event, summary):

@@ -8,7 +8,7 @@ import click
 
 from memwatch.cli.commands import is_like_tokenize, shown
 from memwatch.cli.front import Front
-from memwatch.cli.parameters import RESERVE, SECONDS
+from memwatch.cli.parameters import RESERVE, SECONDS, AskedReserve
 from memwatch.cli.ui import ScreenOptions, chosen_ui, screen_options
 from memwatch.errors import UsageError
 from memwatch.guard.config import GuardConfig
@@ -44,9 +44,10 @@ class RunCommand(click.Command):
 @click.option("--no-record", is_flag=True, help="Keep no journal.")
 @click.option("--priority", type=click.Choice(["low", "normal"]), default="low", show_default=True,
               help="low runs the job behind the desktop (nice, ionice).")  # fmt: skip
+@click.option("--unguarded", is_flag=True, help="Run the job even where memory cannot be read, without protection.")
 @click.argument("job", nargs=-1, type=click.UNPROCESSED, metavar="tokenize INPUT... | -- COMMAND [ARG]...")
 def run(
-    reserve: int | None,
+    reserve: AskedReserve | None,
     on_pressure: str,
     pause_timeout: float,
     ui: str,
@@ -56,6 +57,7 @@ def run(
     record: str | None,
     no_record: bool,
     priority: str,
+    unguarded: bool,
     job: tuple[str, ...],
     is_foreign: bool,
 ) -> int:
@@ -68,13 +70,15 @@ def run(
     command = _command(job, is_foreign)
     ui = chosen_ui(ui, is_ascii, command)
     config = GuardConfig(
-        reserve_bytes=reserve,
+        reserve_bytes=None if reserve is None else reserve.size_bytes,
+        reserve_fraction=None if reserve is None else reserve.fraction,
         on_pressure=on_pressure,
         pause_timeout_s=pause_timeout,
         interval_s=interval,
         record=None if record is None else os.path.abspath(record),
         keeps_record=not no_record,
         lowers_priority=priority == "low",
+        may_be_unguarded=unguarded,
     )
     if ui != "full":
         return Front(config, command, shows_lines=ui == "plain").run()

@@ -49,6 +49,7 @@ class Action:
     `is_brief`   for a moment only: a pause that is over in tenths of a second, a try in the middle of a long one
     `is_blamed`  a pause: it is the job's own growth that led to it
     `is_short`   a pause at the end of the job's room
+    `gives_way`  a pause that lets another run go first; it has no deadline
     """
 
     step: Step
@@ -58,6 +59,7 @@ class Action:
     is_brief: bool = False
     is_blamed: bool = False
     is_short: bool = False
+    gives_way: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ class ActionState:
     paused_s: float | None = None
     paused_by: By | None = None
     is_blamed: bool = False
+    gives_way: bool = False
     short_since_s: float | None = None
     tries: int = 0
     had_last_chance: bool = False
@@ -180,7 +183,7 @@ def after(state: ActionState, action: Action, clock_s: float, by: By, settings: 
 
 
 def _after_pause(state: ActionState, action: Action, clock_s: float, by: By) -> ActionState:
-    state = replace(state, paused_s=clock_s, paused_by=by, is_blamed=action.is_blamed)
+    state = replace(state, paused_s=clock_s, paused_by=by, is_blamed=action.is_blamed, gives_way=action.gives_way)
     if not action.is_short:
         return state
     since_s = clock_s if state.short_since_s is None else state.short_since_s
@@ -195,6 +198,7 @@ def _after_resume(state: ActionState, action: Action, clock_s: float, by: By, se
         state,
         paused_s=None,
         paused_by=None,
+        gives_way=False,
         sharded_s=sharded_s,
         resumed_s=clock_s,
         resumed_headroom_bytes=state.now_headroom_bytes or 0,

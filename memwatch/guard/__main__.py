@@ -12,6 +12,7 @@ from memwatch.errors import ExitCode
 from memwatch.guard import system
 from memwatch.guard.order import Order, wait_for_order
 from memwatch.guard.place import Place, seek_place
+from memwatch.guard.readable import NOTHING_TO_GUARD_BY, memory_can_be_read
 from memwatch.guard.spawn import CannotStart, Start, spawn
 from memwatch.guard.watcher import Watcher
 
@@ -36,24 +37,26 @@ def _guard(view: socket.socket, watcher: Watcher) -> int:
     if order is None:
         return ExitCode.OK
     config = order.config
+    if not config.may_be_unguarded and not memory_can_be_read():
+        return _refuse(view, NOTHING_TO_GUARD_BY, ExitCode.BROKEN)
     place = seek_place()
     scope = into_scope = None
     # What is not needed on a machine without systemd is not waited for there.
     if config.reserve_bytes is not None or isinstance(place, Place):
         from memwatch.core.reserve import ReserveTooLarge
-        from memwatch.guard.before import reserve_bytes
+        from memwatch.guard.before import reserve_for
         from memwatch.probe.glance import glance
 
         try:
             machine = glance()
-            reserve = reserve_bytes(config, machine)
+            reserve = reserve_for(config, machine)
         except ReserveTooLarge as error:  # Nothing is run under a promise that cannot be kept.
             return _refuse(view, str(error), ExitCode.USAGE)
         if isinstance(place, Place):
             from memwatch.guard.scope import JobScope
 
             scope = JobScope(place)
-            into_scope = partial(scope.take_in, machine=machine, reserve_bytes=reserve)
+            into_scope = partial(scope.take_in, machine=machine, reserve=reserve)
     ours, theirs = socket.socketpair()
     started_t = time.time()
     try:

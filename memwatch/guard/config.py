@@ -12,12 +12,14 @@ class GuardConfig(NamedTuple):
     terminal_rows: int = 24
     terminal_columns: int = 80
     reserve_bytes: int | None = None  # None: the default for the memory there is
+    reserve_fraction: float | None = None  # of the room that counts
     on_pressure: str = "shard"
     pause_timeout_s: float = 60.0
     interval_s: float | None = None  # None: as the danger demands
     record: str | None = None  # None: in the state folder
     keeps_record: bool = True
     lowers_priority: bool = True
+    may_be_unguarded: bool = False  # Run the job even where memory cannot be read.
     ignored_signals: tuple[int, ...] = ()
 
     def to_json(self) -> str:

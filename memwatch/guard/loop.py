@@ -21,17 +21,19 @@ from memwatch.decide.ladder import interval_s as ladder_interval_s
 from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.monitor import Monitor
 from memwatch.decide.pause_check import runaway
+from memwatch.decide.turns import Turn, turn_facts
 from memwatch.decide.verdict import Verdict
 from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.errors import ExitCode
 from memwatch.guard import system
 from memwatch.guard.act import Actor, Done
-from memwatch.guard.before import reserve_bytes
+from memwatch.guard.before import reserve_bytes, reserve_for
 from memwatch.guard.hold import Holder
 from memwatch.guard.listen import Ear
 from memwatch.guard.notify import notify
 from memwatch.guard.order import Order
 from memwatch.guard.output import JobOutput
+from memwatch.guard.runs_together import RunsTogether
 from memwatch.guard.scope import JobScope
 from memwatch.guard.spawn import BY_TERMINAL, HANDLED, IGNORED, containment
 from memwatch.guard.tell import Teller
@@ -90,12 +92,15 @@ class Guard:
         self._teller = Teller(self._views, self._journal, order.command)
         before = glance()
         self._kernel_kills.look(before)
-        self._reserve_bytes = reserve_bytes(config, before)
-        self._monitor = Monitor(lambda _: self._reserve_bytes)
+        self._reserve = reserve_for(config, before)
+        self._reserve_at_start_bytes = reserve_bytes(self._reserve, before)
+        self._monitor = Monitor(self._reserve.of)
         self._monitor.forecast(before)
         self._on_pressure = OnPressure(config.on_pressure)
         self._ladder_settings = LadderSettings(self._on_pressure, pause_timeout_s=config.pause_timeout_s)
         self._state = ActionState()
+        run_id = None if self._journal is None else self._journal.run_id
+        self._together = RunsTogether(run_id, order.command, job_pid, self._reserve)
         self._due_s = time.monotonic()
         self._is_on = True
         self._notified = False
@@ -139,6 +144,7 @@ class Guard:
             self._output.take_the_rest()
             self._pass_output_on(self._output)
             self._teller.output_tail(self._output.tail)
+        self._together.close()
         if self._killed_one and ended.exit_code != ExitCode.OK and self._stopped_by is None:
             self._stopped_by = By.GUARD  # It did not survive the loss of a process that the guard had to kill.
         code = ExitCode.STOPPED if self._stopped_by == By.GUARD else ended.exit_code
@@ -168,7 +174,7 @@ class Guard:
 
     def _facts(self) -> tuple[dict[str, object], dict[str, object]]:
         limits: dict[str, object] = {
-            "reserve_bytes": self._reserve_bytes,
+            "reserve_bytes": self._reserve_at_start_bytes,
             "on_pressure": self._config.on_pressure,
             "pause_timeout_s": self._config.pause_timeout_s,
         }
@@ -180,11 +186,12 @@ class Guard:
         sample = self._sample({os.getpid()})
         outlook, verdict = self._monitor.observe(sample)
         self._state = observed(self._state, verdict.level, outlook, self._ladder_settings)
-        self._teller.sample(sample, verdict, verdict_facts(outlook, verdict))
+        turn = self._together.turn(sample, outlook, verdict, self._state)
+        self._teller.sample(sample, verdict, verdict_facts(outlook, verdict) | turn_facts(turn))
         self._look_at_position(sample)
-        self._scope.follow(sample, self._reserve_bytes)
+        self._scope.follow(sample, self._reserve)
         if not (self._actor.is_paused and self._is_pause_over(sample, outlook)):
-            self._climb(verdict, outlook)
+            self._climb(verdict, outlook, turn)
         if self._killed_s is not None:
             self._kill_the_rest()
         interval_s = self._config.interval_s or ladder_interval_s(self._state, outlook, next_interval_s(outlook))
@@ -205,7 +212,7 @@ class Guard:
             return True
         self._first_of_pause = first = self._first_of_pause or sample
         not_stopped = self._actor.not_yet_stopped()
-        culprit = runaway(first, sample, not_stopped, outlook.headroom_bytes, self._reserve_bytes)
+        culprit = runaway(first, sample, not_stopped, outlook.headroom_bytes, outlook.reserve_bytes)
         if culprit is not None and culprit.process.pid not in self._killed:
             self._killed.add(culprit.process.pid)
             self._killed_one = True
@@ -228,7 +235,7 @@ class Guard:
 
     def _sample(self, roots: Any) -> Sample:
         seen = self._machine.sample(time.monotonic(), time.time(), roots, self._spared)
-        sample = self._scope.seen(seen, self._reserve_bytes)
+        sample = self._scope.seen(seen, self._reserve)
         self._kernel_kills.look(sample)
         return sample
 
@@ -241,8 +248,8 @@ class Guard:
     def _job_now(self) -> Any:
         return self._machine.job(time.monotonic(), {os.getpid()}, self._spared)
 
-    def _climb(self, verdict: Verdict, outlook: Forecast) -> None:
-        action = next_action(self._state, self._ladder_settings, verdict, outlook)
+    def _climb(self, verdict: Verdict, outlook: Forecast, turn: Turn) -> None:
+        action = next_action(self._state, self._ladder_settings, verdict, outlook, turn=turn)
         if action is None or (action.step == Step.PAUSE and time.monotonic() < self._pause_again_s):
             return
         if action.step in (Step.STOP, Step.KILL):
@@ -276,7 +283,8 @@ class Guard:
             self._state = after(self._state, action, now, by, self._ladder_settings)
         in_s = None if action.deadline_s is None else action.deadline_s - now
         self._teller.action(action, by, done, in_s)
-        if by == By.GUARD and not action.is_brief:
+        # A run that gives way to another is in no danger, and a resume is none.
+        if by == By.GUARD and not (action.is_brief or action.gives_way or action.step == Step.RESUME):
             self._notify(action.reason)
         if self._output is not None and action.step != Step.WARN:
             self._teller.output_tail(self._output.tail)

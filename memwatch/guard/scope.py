@@ -18,6 +18,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from memwatch.core.reserve import Reserve
 from memwatch.core.sample import Limit, Sample
 from memwatch.core.scope_limit import kept_bytes, memory_max_bytes, new_limit_bytes, swap_max_bytes
 from memwatch.guard.dbus import Connection
@@ -61,11 +62,11 @@ class JobScope:
         self._changed_s = float("-inf")
         self.facts = ScopeFacts(missing=None if isinstance(place, Place) else str(place))
 
-    def take_in(self, pid: int, machine: Sample, reserve_bytes: int) -> None:
+    def take_in(self, pid: int, machine: Sample, reserve: Reserve) -> None:
         """Before the process runs; `machine` is how things stand now. What came of it is in `facts`."""
         if self._place is None:
             return
-        limit_bytes = _wanted_bytes(machine, [], reserve_bytes)
+        limit_bytes = _wanted_bytes(machine, [], reserve)
         if limit_bytes is None:
             self.facts = ScopeFacts(missing="nobody knows how much memory there is to limit")
             return
@@ -81,24 +82,24 @@ class JobScope:
         except DBusError as error:
             self.facts = ScopeFacts(missing=f"systemd made no scope: {error}")
 
-    def seen(self, sample: Sample, reserve_bytes: int) -> Sample:
+    def seen(self, sample: Sample, reserve: Reserve) -> Sample:
         """With it known of the scope's limit that it keeps a part of the reserve itself."""
         if self._place is None or not any(map(self._is_own, sample.limits)):
             return sample
-        kept = kept_bytes(reserve_bytes)
-        limits = tuple(replace(limit, kept_bytes=kept) if self._is_own(limit) else limit for limit in sample.limits)
-        return replace(sample, limits=limits)
+        return replace(sample, limits=tuple(self._with_what_it_keeps(limit, reserve) for limit in sample.limits))
 
-    def follow(self, sample: Sample, reserve_bytes: int) -> None:
+    def follow(self, sample: Sample, reserve: Reserve) -> None:
         """Move the limit if it should be another by now. Nothing is waited for: the samples show what came of it."""
         own = [limit for limit in sample.limits if self._is_own(limit)]
         if self._place is None or not own or sample.clock_s - self._changed_s < CHANGE_EVERY_S:
             return
         self.close()  # What was asked for last has been heard by now.
-        wanted = _wanted_bytes(sample, own, reserve_bytes)
+        wanted = _wanted_bytes(sample, own, reserve)
+        outside = _outside(sample, own).capacity
         charged = read_number(f"{self._place.cgroup_folder}{own[0].path}/memory.current")
-        if wanted is None or charged is None:
+        if wanted is None or outside is None or charged is None:
             return
+        reserve_bytes = reserve.of(outside[0])
         is_short = (sample.available_bytes or 0) <= reserve_bytes
         limit_bytes = new_limit_bytes(own[0].limit_bytes, wanted, charged, reserve_bytes, is_short)
         if limit_bytes is not None:
@@ -110,6 +111,9 @@ class JobScope:
         if self._pending is not None:
             self._pending.close()
             self._pending = None
+
+    def _with_what_it_keeps(self, limit: Limit, reserve: Reserve) -> Limit:
+        return replace(limit, kept_bytes=kept_bytes(reserve.of(limit.limit_bytes))) if self._is_own(limit) else limit
 
     def _is_own(self, limit: Limit) -> bool:
         return limit.path.endswith(f"/{self._name}")
@@ -159,13 +163,15 @@ class JobScope:
             self._pending.send(_MANAGER, "SetUnitProperties", "sba(sv)", *arguments, wants_reply=False)
 
 
-def _wanted_bytes(sample: Sample, own: list[Limit], reserve_bytes: int) -> int | None:
+def _wanted_bytes(sample: Sample, own: list[Limit], reserve: Reserve) -> int | None:
     """From all the room that there is outside the scope."""
-    outside = replace(sample, limits=tuple(limit for limit in sample.limits if limit not in own))
-    capacities = [limit.limit_bytes for limit in outside.limits]
-    if sample.memory is not None:
-        capacities.append(sample.memory.total_bytes)
-    if outside.available_bytes is None:
+    outside = _outside(sample, own)
+    if outside.available_bytes is None or outside.capacity is None:
         return None
+    capacity_bytes, _ = outside.capacity
     job_bytes = own[0].used_bytes if own else 0
-    return memory_max_bytes(job_bytes, outside.available_bytes, reserve_bytes, min(capacities))
+    return memory_max_bytes(job_bytes, outside.available_bytes, reserve.of(capacity_bytes), capacity_bytes)
+
+
+def _outside(sample: Sample, own: list[Limit]) -> Sample:
+    return replace(sample, limits=tuple(limit for limit in sample.limits if limit not in own))

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection
+from heapq import nlargest
 
 from memwatch.core.sample import Limit, Process, Sample
 from memwatch.probe.biggest import biggest_processes
@@ -12,6 +13,7 @@ from memwatch.probe.procfs import HostMemory, HostPaging, HostPressure
 
 # A job that has shed more branches than this has most of them in the same cgroup.
 _MOST_BRANCHES = 8
+_LARGEST_CHILDREN = 4
 OTHERS_INTERVAL_S = 10.0
 
 
@@ -91,10 +93,16 @@ class Machine:
         return biggest_processes(self._proc_root, job_pids, swap_in_use)
 
     def _limits_above(self, job: tuple[Process, ...]) -> tuple[Limit, ...]:
-        """The job's limits, which need not be the guard's: it may be in a scope of its own."""
+        """The job's limits, which need not be the guard's: it may be in a scope of its own.
+
+        A child can be in a tighter cgroup than its parent. Its limit counts if the child is among the largest: there
+        the kernel kills first, and to ask for the cgroup of each of hundreds of processes would take too long.
+        """
         pids = {process.pid for process in job}
         branches = [process.pid for process in job if process.parent_pid not in pids]
-        return self._limits.read(branches[:_MOST_BRANCHES] or [self._self_pid])
+        largest = nlargest(_LARGEST_CHILDREN, job, key=lambda process: process.rss_bytes) if len(job) > 1 else ()
+        asked = dict.fromkeys([*branches[:_MOST_BRANCHES], *(process.pid for process in largest)])
+        return self._limits.read(asked or [self._self_pid])
 
 
 def disk_free_bytes(folder: str) -> int | None:

@@ -5,7 +5,8 @@ Each is a dictionary that begins with `t` (Unix seconds) and `event`. Keys are a
     start     schema, version, run, guard, command, cwd, limits, containment
     sample    job_bytes, and a Sample (codec.py); every=10 where it stands for ten
     progress  whatever the job says: done, total, unit, ...
-    verdict   level, reason, seconds_left, signals; the forecast and the thresholds behind it (verdict_facts.py)
+    verdict   level, reason, seconds_left, signals; the forecast and the thresholds behind it (verdict_facts.py);
+              waits_for (run, command, pid, reason) while another run goes first
     action    action, pids, by, result
     output    text: the tail of the job's own
     gap       lost_lines, reason: the journal could not be written for a while
@@ -64,6 +65,20 @@ def progress_event(t: float, message: Mapping[str, object]) -> Event:
 
 def verdict_event(t: float, level: str, reason: str, seconds_left: float | None, **more: object) -> Event:
     return _event(t, "verdict", level=level, reason=reason, seconds_left=seconds_left, **more)
+
+
+def waits_for_reason(event: Mapping[str, object]) -> str | None:
+    """Of a verdict: for which other run this one waits, in words; None if for none, or if the event is forged."""
+    waits_for = event.get("waits_for")
+    reason = waits_for.get("reason") if isinstance(waits_for, Mapping) else None
+    return reason if isinstance(reason, str) and reason else None
+
+
+def waits_for_pid(event: Mapping[str, object]) -> int | None:
+    """Of a verdict: the guard of that other run."""
+    waits_for = event.get("waits_for")
+    pid = waits_for.get("pid") if isinstance(waits_for, Mapping) else None
+    return pid if isinstance(pid, int) and waits_for_reason(event) is not None else None
 
 
 def action_event(t: float, action: str, pids: Sequence[int], by: str, result: str, **more: object) -> Event:

@@ -1,6 +1,6 @@
 import pytest
 
-from memwatch.core.reserve import ReserveTooLarge, check_reserve, default_reserve_bytes
+from memwatch.core.reserve import Reserve, ReserveTooLarge, check_reserve, default_reserve_bytes
 from memwatch.core.units import GIB, MIB
 
 
@@ -25,3 +25,23 @@ def test_a_reserve_larger_than_the_limit_is_refused_in_one_sentence() -> None:
         "a reserve of 2.0 GiB leaves nothing to the job, because the memory limit of /user.slice/job is 1.0 GiB; "
         "choose a --reserve below that, for example 256.0 MiB"
     )
+
+
+@pytest.mark.parametrize("capacity", [512 * MIB, 2 * GIB, 24 * GIB])
+def test_the_default_reserve_is_of_the_room_that_counts(capacity: int) -> None:
+    assert Reserve().of(capacity) == default_reserve_bytes(capacity)
+
+
+def test_a_reserve_in_percent_is_of_the_room_that_counts() -> None:
+    reserve = Reserve(asked_fraction=0.25)
+    assert [reserve.of(capacity) for capacity in (GIB, 16 * GIB)] == [256 * MIB, 4 * GIB]
+
+
+def test_a_reserve_that_was_asked_for_is_kept_in_every_room_it_was_checked_against() -> None:
+    reserve = Reserve(3 * GIB, asked_from_bytes=4 * GIB)
+    assert [reserve.of(capacity) for capacity in (4 * GIB, 64 * GIB)] == [3 * GIB, 3 * GIB]
+
+
+def test_in_a_smaller_room_that_comes_later_it_leaves_the_job_three_quarters() -> None:
+    reserve = Reserve(2 * GIB, asked_from_bytes=16 * GIB)
+    assert [reserve.of(capacity) for capacity in (GIB, 4 * GIB, 12 * GIB)] == [256 * MIB, GIB, 2 * GIB]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from memwatch.core.reserve import Reserve
 from memwatch.core.sample import Limit, Memory, Sample
 from memwatch.core.units import GIB, MIB
 from memwatch.guard import scope as scope_module
@@ -22,7 +23,7 @@ from tests.probe import trees
 from tests.probe.trees import Tree
 
 JOB_PID = 4242
-RESERVE = 2 * GIB
+RESERVE = Reserve(2 * GIB)
 JOB_PATH = "/org/freedesktop/systemd1/job/7"
 SLICE = "/user.slice/user-{user}.slice/user@{user}.service/app.slice"
 NONSENSE = b"l\2\0\1" + bytes(8) + b"\10\0\0\0" + b"\xff" * 8

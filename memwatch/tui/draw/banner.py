@@ -83,6 +83,8 @@ def _paused(picture: Picture, pause: Pause, look: Look) -> list[str]:
     head = f"{look.glyphs.paused} PAUSED {roughly(max(picture.now_t - pause.since_t, 0))}"
     if pause.by == "user":
         head += " by you"
+    if pause.by != "user" and picture.judged is not None and picture.judged.waits_for is not None:
+        return [f"{look.glyphs.paused} PAUSED: {printable(picture.judged.waits_for)}"]
     needed = None if picture.judged is None else picture.judged.resume_needs_bytes
     freed = "memory is freed" if not needed or needed < 0 else f"{size(needed)} more are free"
     parts = []

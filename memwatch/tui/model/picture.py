@@ -49,6 +49,7 @@ class Judged:
     warn_stall_fraction: float | None = None
     act_stall_fraction: float | None = None
     warn_swap_bytes_s: float | None = None
+    waits_for: str | None = None  # for which other run the job waits, in words
     resume_needs_bytes: float | None = None  # while paused: how much more must be free before the guard resumes it
 
     @property

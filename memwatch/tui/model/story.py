@@ -11,6 +11,7 @@ from memwatch.core.change import UNKNOWN_CHANGE, Change, change_between
 from memwatch.core.programs import as_given, is_memwatch_itself, is_tokenizer
 from memwatch.core.sample import Process, Sample
 from memwatch.record.codec import sample_from_json
+from memwatch.record.events import waits_for_reason
 from memwatch.tui.model.eta import Pace
 from memwatch.tui.model.happenings import happening
 from memwatch.tui.model.picture import (
@@ -204,7 +205,7 @@ class Story:
         self._text.write(str(event.get("text", "")))
 
 
-_FORECAST_KEYS = {field.name for field in fields(Judged)} - {"t", "level", "reason", "is_credible"}
+_FORECAST_KEYS = {field.name for field in fields(Judged)} - {"t", "level", "reason", "is_credible", "waits_for"}
 _PROGRESS_KEYS = {field.name for field in fields(Progress)} - {"done", "total", "eta"}
 
 
@@ -228,6 +229,7 @@ def _judged(event: Event, t: float) -> Judged:
         str(event.get("level")),
         str(event.get("reason", "")),
         is_credible=event.get("confidence") in BELIEVED,
+        waits_for=waits_for_reason(event),
         **{name: _number(event.get(name)) for name in _FORECAST_KEYS},
     )
 
