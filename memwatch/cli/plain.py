@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from memwatch.core.ending import RunSummary, closing_line, needs_care
 from memwatch.core.progress import plausible_progress
 from memwatch.core.units import format_count, format_duration, format_size
-from memwatch.decide.actions import IN_WORDS, Step
+from memwatch.decide.actions import IN_WORDS, outcome, was_carried_out
 from memwatch.errors import printable
 from memwatch.record.events import waits_for_pid, waits_for_reason
 
@@ -143,11 +143,9 @@ def line_for(event: dict[str, Any]) -> str | None:
         case {"event": "action", "brief": True}:
             return None
         case {"event": "action", "action": str(action)} if action in IN_WORDS:
-            if event.get("result") in (None, "done"):
-                return f"{IN_WORDS[Step(action)]}: {event.get('reason')}{_what_next(event)}"
-            if event.get("pids"):
-                return f"{IN_WORDS[Step(action)]}, but {event['result']}: {event.get('reason')}{_what_next(event)}"
-            return f"{action}: {event['result']}"
+            if not was_carried_out(event):
+                return outcome(event)
+            return f"{outcome(event)}: {event.get('reason')}{_what_next(event)}"
     return None
 
 

@@ -1,5 +1,6 @@
 """Actions: what the guard, or the user, can do to the job, and what has been done so far."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -35,6 +36,19 @@ IN_WORDS = {
     Step.STOP: "stopped the job (SIGTERM)",
     Step.KILL: "killed the job (SIGKILL)",
 }
+
+
+def was_carried_out(event: Mapping[str, object]) -> bool:
+    """Whether an action event tells of something that happened, to some of the job's processes at least."""
+    return event.get("result") in (None, "done") or bool(event.get("pids"))
+
+
+def outcome(event: Mapping[str, object]) -> str:
+    """An action event in words: 'paused the job', and what of it could not be done. The action must be in IN_WORDS."""
+    step, result = Step(str(event["action"])), event.get("result")
+    if result in (None, "done"):
+        return IN_WORDS[step]
+    return f"{IN_WORDS[step]}, but {result}" if was_carried_out(event) else f"{step}: {result}"
 
 
 class By(StrEnum):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from memwatch.decide.actions import was_carried_out
 from memwatch.decide.thresholds import LEVEL_NAMES
 from memwatch.record.alive import GuardId, may_be_alive
 from memwatch.record.events import Event
@@ -156,11 +157,8 @@ class _Seen:
 
 def changes_pause(event: Event) -> bool:
     """Whether an action begins or ends a pause; not a brief one, nor a try in the middle of a long one."""
-    return (
-        event.get("action") in ("pause", "resume", "stop", "kill")
-        and event.get("result") in (None, "done")
-        and not event.get("brief")
-    )
+    is_step = event.get("action") in ("pause", "resume", "stop", "kill")
+    return is_step and was_carried_out(event) and not event.get("brief")
 
 
 def _state(seen: _Seen, age_s: float) -> State:

@@ -13,6 +13,7 @@ from textual.app import SystemCommand
 from textual.binding import Binding
 from textual.screen import Screen
 
+from memwatch.decide.actions import outcome
 from memwatch.errors import printable
 from memwatch.tui.draw.layout import output_columns
 from memwatch.tui.draw.lines import line
@@ -173,11 +174,10 @@ class MemwatchApp(SteadyApp[Left]):
                 if is_grave and not self._was_grave:
                     self.bell()
                 self._was_grave = is_grave
-            case "action" if event.get("by") == "user":
-                self._asked.pop(str(event.get("action")), None)
-                result = event.get("result")
-                done = result in (None, "done")
-                self.say(_DONE.get(str(event.get("action")), "done") if done else f"{event.get('action')}: {result}")
+            case "action" if event.get("by") == "user" and event.get("action") in _DONE:
+                self._asked.pop(event["action"], None)
+                is_done = event.get("result") in (None, "done")
+                self.say(_DONE[event["action"]] if is_done else outcome(event))
             case "guard":
                 self._asked.pop("guard_on", None)
                 self._asked.pop("guard_off", None)

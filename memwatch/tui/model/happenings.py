@@ -4,7 +4,7 @@ from typing import Any
 
 from memwatch.core.ending import ending
 from memwatch.core.units import format_duration
-from memwatch.decide.actions import IN_WORDS
+from memwatch.decide.actions import IN_WORDS, outcome, was_carried_out
 from memwatch.tui.model.picture import Happening
 
 _NEXT = {"stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}
@@ -38,12 +38,12 @@ def _change(t: float, level: str, level_before: str, reason: str) -> Happening |
 
 
 def _done(t: float, event: dict[str, Any]) -> Happening:
-    step = event["action"]
-    if event.get("result") not in (None, "done"):
-        return Happening(t, "warn", f"{step}: {event['result']}")
+    step, words = event["action"], outcome(event)
+    if not was_carried_out(event):
+        return Happening(t, "warn", words)
     if event.get("by") == "user":
-        return Happening(t, "info", f"you {IN_WORDS[step]}")
-    words = f"{IN_WORDS[step]}: {event.get('reason', '')}"
+        return Happening(t, "info", f"you {words}")
+    words += f": {event.get('reason', '')}"
     if event.get("deadline_in_s") is not None and event.get("next") in _NEXT:
         unless = " unless memory is freed" if event["next"] == "stop" else ""
         words += f"; {_NEXT[event['next']]} in {format_duration(event['deadline_in_s'])}{unless}"

@@ -10,6 +10,7 @@ from typing import Any
 from memwatch.core.change import UNKNOWN_CHANGE, Change, change_between
 from memwatch.core.programs import as_given, is_memwatch_itself, is_tokenizer
 from memwatch.core.sample import Process, Sample
+from memwatch.decide.actions import was_carried_out
 from memwatch.record.codec import sample_from_json
 from memwatch.record.events import waits_for_reason
 from memwatch.tui.model.eta import Pace
@@ -164,7 +165,7 @@ class Story:
         return self._recent[0] if len(self._recent) > 1 else None
 
     def _action(self, event: Event) -> None:
-        if event.get("result") not in (None, "done") and not event.get("pids"):
+        if not was_carried_out(event):
             return
         match event.get("action"):
             case "pause":

@@ -47,6 +47,13 @@ def test_an_action_that_found_nobody_changes_nothing() -> None:
     assert picture.happenings[-1].text == "pause: nobody was there"
 
 
+def test_a_pause_of_some_processes_is_a_pause_and_says_what_is_missing() -> None:
+    partly = {**script.action(10, "pause", "user"), "result": "1 process belongs to another user"}
+    picture = picture_after(script.start(), partly)
+    assert picture.state == State.PAUSED
+    assert picture.happenings[-1].text == "you paused the job, but 1 process belongs to another user"
+
+
 def test_the_jobs_own_progress_is_believed_before_what_is_seen_from_outside() -> None:
     seen = {"t": 2.0, "event": "progress", "done": 5, "total": 9, "source": "open file", "name": "x"}
     own = {"t": 1.0, "event": "progress", "done": 1, "total": 2, "unit": "rows"}
