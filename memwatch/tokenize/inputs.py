@@ -289,11 +289,6 @@ class Stream:
         return self._file.position
 
     @property
-    def unpacked_position(self) -> int:
-        """How much of the file stands for what was read so far, but for what the unpacker holds: less than a MiB."""
-        return self._file.position if self._packed is None else self._packed.tell()
-
-    @property
     def ready(self) -> bool:
         return True
 
