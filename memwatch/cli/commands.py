@@ -11,7 +11,7 @@ from memwatch.errors import UsageError
 # In the order in which help shows them, with the line it shows.
 COMMANDS = {
     "run": "Run a job under guard.",
-    "estimate": "Tell tokens, disk, RAM and time before you start.",
+    "estimate": "Estimate tokens, disk space, memory and time.",
     "diagnose": "Tell why the machine froze, or a job was killed.",
     "attach": "Watch a run that is under way.",
     "watch": "Show the machine, without a job.",

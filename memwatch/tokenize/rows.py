@@ -91,10 +91,6 @@ class Rows:
     def close(self) -> None:
         self._file.close()
 
-    def go_to(self, row_group: int) -> None:
-        """Go on with the first row of a row group."""
-        self._rows = self._from(row_group, 0)
-
     def group_sizes(self) -> list[tuple[int, int]]:
         """(bytes of the column when unpacked, rows) of each row group, as the file's metadata has it."""
         return [self._column_size(group) for group in range(self._parquet.num_row_groups)]

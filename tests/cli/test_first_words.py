@@ -13,7 +13,7 @@ def test_without_a_word_it_tells_what_there_is() -> None:
     done = memwatch()
     assert done.code == 2
     assert done.err.startswith("Usage: memwatch")
-    assert "\n  estimate  Tell tokens" in done.err
+    assert "\n  estimate  Estimate tokens" in done.err
 
 
 @pytest.mark.parametrize("option", ["--reserve", "--ui=plain"])

@@ -1,32 +1,25 @@
 """Estimates from pieces: exact where everything was read, and honest about the rest."""
 
-import itertools
 import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwatch.core.cells import (
-    Cell,
-    Range,
-    added,
-    expected_tokens,
-    like_the_others,
-    quantile,
-    token_range,
-    token_ranges,
-    with_unseen,
-)
-from memwatch.core.halving import Span, evenly, one_of_each
+from memwatch.estimate.sampling import spread_out
+from memwatch.estimate.statistics import Cell, Range, added, like_the_others, quantile, token_ranges, with_unseen
 
 
 def cells_of(densities: list[float], length: int = 1_000_000, read: int = 1000) -> list[Cell]:
-    return [Cell(i * length, (i + 1) * length, read, round(d * read)) for i, d in enumerate(densities)]
+    return [Cell(length, read, round(density * read)) for density in densities]
+
+
+def token_range(cells: list[Cell]) -> Range:
+    return token_ranges([cells])[0]
 
 
 def test_what_was_read_to_the_last_byte_is_exact() -> None:
-    found = token_range([Cell(0, 500, 500, 100), Cell(500, 800, 300, 150)])
+    found = token_range([Cell(500, 500, 100), Cell(300, 300, 150)])
     assert (found.low, found.estimate, found.high) == (250, 250, 250)
     assert found.is_exact
 
@@ -53,10 +46,10 @@ def test_a_text_that_changes_its_character_once_has_a_wide_range_only_for_the_bo
 
 
 def test_a_file_of_one_piece_borrows_its_spread_from_the_files_around_it() -> None:
-    cells = cells_of([0.2, 0.4, 0.2])
-    ranges = token_ranges(cells, [[0], [1], [2], []])
+    ranges = token_ranges([cells_of([0.2]), cells_of([0.4]), cells_of([0.2]), []])
     assert all(not each.is_exact for each in ranges[:3])
-    assert ranges[3].estimate == 0
+    assert all(each.off_by > 0.1 * each.estimate for each in ranges[:3])
+    assert ranges[3] == Range.exactly(0)
 
 
 @given(st.lists(st.floats(0.05, 1), min_size=1, max_size=40))
@@ -64,7 +57,7 @@ def test_the_estimate_lies_in_its_range(densities: list[float]) -> None:
     cells = cells_of(densities)
     found = token_range(cells)
     assert found.low <= found.estimate <= found.high
-    assert found.estimate == pytest.approx(expected_tokens(cells))
+    assert found.estimate == pytest.approx(sum(1000 * cell.tokens for cell in cells))
 
 
 @pytest.mark.parametrize(("degrees", "exact"), [(2, 4.303), (5, 2.571), (10, 2.228), (30, 2.042), (1e9, 1.960)])
@@ -74,18 +67,18 @@ def test_the_quantile_is_students(degrees: float, exact: float) -> None:
 
 def test_what_was_not_seen_widens_the_range_as_far_as_it_is_large() -> None:
     seen = Range.around(1000, 10)
-    half = with_unseen(seen, 0.5, spread=0.01)
-    little = with_unseen(seen, 0.01, spread=0.01)
+    alike = cells_of([0.25] * 20)
+    half, little = (with_unseen(seen, share, alike) for share in (0.5, 0.01))
     assert half.estimate == 2000
     assert half.off_by / half.estimate > 0.1
     assert little.off_by / little.estimate > half.off_by / half.estimate
-    assert with_unseen(seen, 1.0, spread=0.5) == seen
+    assert with_unseen(seen, 0.5, cells_of([0.1, 0.9] * 2)).off_by > half.off_by
+    assert with_unseen(seen, 1.0, alike) == seen
 
 
-def test_what_was_not_looked_at_shares_the_error_of_the_mean() -> None:
-    seen = [0.2, 0.3, 0.25, 0.35] * 4
-    one = like_the_others(0.275, seen, 1)
-    one_of_many = like_the_others(0.275, seen, 100)
+def test_inputs_that_were_not_read_share_the_error_of_the_mean() -> None:
+    seen = cells_of([0.2, 0.3, 0.25, 0.35] * 4)
+    one, one_of_many = like_the_others(seen, 1), like_the_others(seen, 100)
     assert one_of_many.off_by > 2 * one.off_by
     assert one.estimate == one_of_many.estimate == 0.275
 
@@ -95,26 +88,17 @@ def test_independent_errors_do_not_simply_add_up() -> None:
     assert total == Range(205, 200, 210)
 
 
-@given(st.lists(st.integers(1, 60), min_size=1, max_size=20), st.integers(1, 64), st.integers(0, 9))
-def test_halving_covers_every_place_once_and_keeps_what_was_looked_at(sizes: list[int], count: int, seed: int) -> None:
-    rng = random.Random(seed)
-    bounds = [0]
-    for size in sizes:
-        bounds.append(bounds[-1] + size)
-    stretches = list(itertools.pairwise(bounds))
-    spans = one_of_each(stretches, count, rng)
-    assert {stretch for stretch in stretches for span in spans if stretch[0] <= span.first and span.end <= stretch[1]}
-    while True:
-        assert [span.first for span in spans] == [0, *(span.end for span in spans[:-1])]
-        assert spans[-1].end == bounds[-1]
-        assert all(span.first <= span.chosen < span.end for span in spans)
-        if all(span.end - span.first == 1 for span in spans):
-            break
-        chosen = {span.chosen for span in spans}
-        spans = [half for span in spans for half in (span.halves(rng) if span.end - span.first > 1 else (span,))]
-        assert chosen <= {span.chosen for span in spans}
+@given(st.integers(0, 600), st.integers(0, 9))
+def test_every_beginning_of_the_order_is_spread_over_all_places(count: int, seed: int) -> None:
+    order = spread_out(count, random.Random(seed))
+    assert sorted(order) == list(range(count))
+    for some in (8, 32, 100):
+        if count >= 2 * some:
+            chosen = sorted(order[:some])
+            gaps = [b - a for a, b in zip(chosen, [*chosen[1:], chosen[0] + count], strict=True)]
+            assert max(gaps) <= 4 * count / some
 
 
-def test_evenly_loses_nothing() -> None:
-    assert list(evenly(3, 13, 3)) == [(3, 6), (6, 9), (9, 13)]
-    assert Span(0, 1, 0).end == 1
+def test_every_place_is_first_with_the_same_chance() -> None:
+    firsts = [spread_out(10, random.Random(seed))[0] for seed in range(2000)]
+    assert all(100 < firsts.count(i) < 320 for i in range(10))

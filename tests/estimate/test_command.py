@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
-from memwatch.cli import estimate_report
-from memwatch.core.cells import Range
-from memwatch.core.estimate import Conclusion, Disk, Verdict
-from memwatch.core.outlook import InputOutlook, Outlook
 from memwatch.core.units import GIB, MIB
-from memwatch.core.ways import ListScript, Room, fate
+from memwatch.estimate.needs import JobMemory, JobSpeed, ListScript, OutputDisk
+from memwatch.estimate.outlook import Outlook
+from memwatch.estimate.report import as_lines
+from memwatch.estimate.sampling import Sampled
+from memwatch.estimate.statistics import Range
+from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.vocabulary import encoding_named
 from tests.helpers import Finished, error_of, memwatch, read_tokens
 from tests.texts import code, prose, repeated, shuffled
 
@@ -128,7 +130,7 @@ def test_of_hundreds_of_files_some_are_shown_and_all_are_counted(tmp_path: Path)
 def test_standard_input_is_refused_in_a_sentence() -> None:
     finished = memwatch("estimate", "-", input="some text")
     assert finished.code == 2
-    assert "standard input cannot be looked at ahead of time" in error_of(finished)
+    assert "standard input cannot be sampled" in error_of(finished)
 
 
 def _failed(*arguments: object) -> Finished:
@@ -209,76 +211,77 @@ def test_a_disk_that_is_too_small_is_exit_code_3(text: Path, tmp_path: Path) -> 
         finished = memwatch("estimate", text, "--out", small)
         assert finished.code == 3, finished.err
         assert "DOES NOT FIT" in finished.out
-        assert f"of room in {small}, or choose another --out" in finished.out
+        assert f" in {small}, or choose another folder with --out" in finished.out
     finally:
         os.system(f"umount {small}")
 
 
-def outlook(tokens: float = 10.7e9, **changes: Any) -> Outlook:
+def test_diagnose_gives_the_same_memory_for_the_same_list(small: Path, tmp_path: Path) -> None:
+    script = tmp_path / "prepare.py"
+    script.write_text("tokens = []\nfor chunk in text:\n    tokens.extend(enc.encode_ordinary(chunk))\n")
+    found = estimated(small)
+    finished = memwatch("diagnose", "--script", script, "--input", small, "--json")
+    forecast = json.loads(finished.out)["input"]
+    assert forecast["is_measured"]
+    assert forecast["least_list_bytes"] == pytest.approx(found["ram"]["list"], rel=0.001)
+    assert forecast["most_list_bytes"] == pytest.approx(found["ram"]["list"], rel=0.001)
+
+
+DESKTOP = JobMemory(int(62.6 * GIB), 41 * GIB, 8 * GIB, 8 * GIB, None)
+
+
+def outlook(tokens: float = 10.7e9, name: str = "train_fineweb.txt", **changes: Any) -> Outlook:
     """The desktop of the story."""
-    count = Range.around(tokens, 0.01 * tokens)
-    room = Room(int(62.6 * GIB), 41 * GIB, 8 * GIB, 8 * GIB, None)
-    script = ListScript(32.4, 70 * MIB, 2, Range.exactly(2.1e6))
-    size = Range.exactly(tokens * 4.49)
-    text = InputOutlook("train_fineweb.txt", "text", None, round(size.estimate), size, count, 512, 16 * MIB, 1.0, None)
+    size = round(tokens * 4.49)
+    source = Input(name, "text", None, size, 0, "")
     made = Outlook(
-        inputs=(text,),
-        tokens=count,
-        text_bytes=size,
-        encoding="gpt2",
-        dtype="uint16",
+        inputs=(Sampled(source, Range.around(tokens, 0.01 * tokens), Range.exactly(size), 512, 16 * MIB),),
+        encoding=encoding_named("gpt2"),
         engine="gigatoken",
         format="bin",
-        output_bytes={kind: count.times(2) for kind in ("bin", "llmc", "npy")},
-        stream_bytes=532 * MIB,
-        memory_bytes=532 * MIB + 2 * tokens,
-        stream_fit=room.fit(532 * MIB),
-        memory_fit=room.fit(532 * MIB + 2 * tokens),
-        room=room,
-        disk=Disk("/data", 212 * GIB),
-        seconds=Range(300, 240, 420),
-        bytes_a_second=160 * MIB,
-        workers=8,
-        list_fate=fate(script, tokens, room),
-        list_bytes_per_token=32.4,
-        list_seconds=script.seconds(tokens),
-        list_tokens_a_second=2.1e6,
-        conclusion=Conclusion(Verdict.SAFE),
-        advice="memwatch run tokenize train_fineweb.txt",
-        hint="about the size of FineWeb's 10BT sample (46 GB of text)",
+        speed=JobSpeed(4e-8, 1e-9, 0.5, workers=8, cores=8, busy_others=0.0),
+        usual_bytes=532 * MIB,
+        least_bytes=164 * MIB,
+        script=ListScript(32.4, 2, 2.1e6),
+        memory=DESKTOP,
+        disk=OutputDisk("/data", 212 * GIB),
+        command=("memwatch", "run", "tokenize", name),
         notes=(),
-        took_s=0.4,
+        sampled_s=0.4,
     )
     return replace(made, **changes)
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
 def test_the_report_keeps_within_the_terminal(width: int) -> None:
-    lines = estimate_report.lines(outlook(), width)
+    lines = as_lines(outlook(), width)
     assert all(len(line) <= max(width, 75) for line in lines), "\n".join(lines)
     report = " ".join(" ".join(lines).split())
-    for words in ("10.7 G (10.6 - 10.8)", "4.49 bytes/token, gpt2", "free in /data: 212.0 GiB fits", "safe",
-                  "FREEZES at ~1.36 G tokens, after 11 min, and is killed at ~1.62 G tokens",
-                  "5 min (4 min - 7 min)", "GPU not used", "FineWeb's 10BT", "memwatch run tokenize"):  # fmt: skip
+    for words in ("(sampled 512 x 32.0 KiB in 0.4 s)", "10.7 G (10.6 - 10.8)", "4.49 bytes/token, gpt2",
+                  "free in /data: 212.0 GiB fits", "safe", "(32.4 + 2 bytes/token measured)",
+                  "FREEZES at ~1.36 G tokens, after 11 min; OOM kill at ~1.62 G tokens",
+                  "4 min (3 min - 7 min) at 186.1 MiB/s with 8 workers", "GPU not used",
+                  "memwatch run tokenize"):  # fmt: skip
         assert words in report
 
 
 def test_a_text_that_fits_gives_no_scare() -> None:
-    report = "\n".join(estimate_report.lines(outlook(tokens=50e6, hint=None), 100))
-    assert "fits comfortably" in report
-    assert not any(word in report for word in ("FREEZES", "KILLED", "TOO MUCH", "DOES NOT", "killed"))
+    report = "\n".join(as_lines(outlook(tokens=50e6), 100))
+    assert report.count("safe") == 3
+    assert not any(word in report for word in ("FREEZES", "OOM", "TOO LARGE", "DOES NOT"))
 
 
 def test_without_swap_it_is_killed_rather_than_frozen() -> None:
-    room = Room(24 * GIB, 22 * GIB, 0, 0, None)
-    script = ListScript(32.4, 70 * MIB, 2, Range.exactly(2.1e6))
-    report = "\n".join(estimate_report.lines(outlook(room=room, list_fate=fate(script, 10.7e9, room)), 120))
-    assert "KILLED at ~727 M tokens, after 6 min" in report
+    report = "\n".join(as_lines(outlook(memory=JobMemory(24 * GIB, 22 * GIB, 0, 0, None)), 120))
+    assert "OOM KILL at ~727 M tokens, after 6 min" in report
     assert "FREEZES" not in report
 
 
+def test_where_memory_is_short_the_advice_limits_it() -> None:
+    found = outlook(memory=JobMemory(1 * GIB, 600 * MIB, 0, 0, None))
+    assert found.advice == "memwatch run tokenize train_fineweb.txt --max-memory 336M"
+
+
 def test_names_cannot_write_to_the_terminal() -> None:
-    found = outlook()
-    bad = replace(found.inputs[0], name="a\x1b[31m\nb")
-    text = "".join(estimate_report.lines(replace(found, inputs=(bad,), disk=Disk("\x1b]0;x", 1)), 80))
-    assert text.isprintable()
+    lines = as_lines(outlook(name="a\x1b[31m\nb", disk=OutputDisk("\x1b]0;x", 1)), 80)
+    assert "".join(lines).isprintable()
