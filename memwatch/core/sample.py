@@ -12,11 +12,12 @@ class Memory:
     swap_total_bytes: int
     swap_free_bytes: int
     zram_bytes: int | None = None  # how much of the swap is RAM in disguise
+    shmem_bytes: int | None = None  # tmpfs, memfd and shared anonymous memory, mapped or not
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A memory cgroup above the job that has a limit. `used_bytes` is without page cache that can be dropped.
+    """A memory cgroup above the job that has a limit. `used_bytes` is without page cache and slab that can be dropped.
 
     `kept_bytes`: so much of the reserve is kept by the limit itself, because the guard has set it so (scope_limit.py).
     It counts as available, from which the whole reserve is then taken.
@@ -27,6 +28,7 @@ class Limit:
     used_bytes: int
     swap_used_bytes: int | None = None
     kept_bytes: int | None = None
+    shmem_bytes: int | None = None  # of what is used: tmpfs, memfd and shared anonymous memory
 
     @property
     def available_bytes(self) -> int:

@@ -2,7 +2,7 @@
 
 from memwatch.core.sample import Memory, Paging, Pressure
 from memwatch.core.units import KIB
-from memwatch.probe.files import KeptFile, number_after, why_unreadable
+from memwatch.probe.files import KeptFile, number_after, read_file, why_unreadable
 
 Missing = list[tuple[str, str]]
 
@@ -28,7 +28,14 @@ class HostMemory:
             swap_total_bytes=(number_after(text, b"SwapTotal:") or 0) * KIB,
             swap_free_bytes=(number_after(text, b"SwapFree:") or 0) * KIB,
             zram_bytes=self._zram_bytes(),
+            shmem_bytes=_bytes_after(text, b"Shmem:"),
         )
+
+    def unreclaimable_kernel_bytes(self) -> int | None:
+        """Kernel memory that no reclaim gives back, on the whole host; for cgroups.py, which explains the use."""
+        text = self._meminfo.read() or b""
+        parts = [_bytes_after(text, key) for key in (b"SUnreclaim:", b"KernelStack:", b"PageTables:", b"Percpu:")]
+        return None if parts[0] is None else sum(part or 0 for part in parts)
 
     def missing(self) -> Missing:
         if self.read() is not None:
@@ -97,7 +104,7 @@ class HostPaging:
             return None
         # A kernel built without swap has no pswpin and pswpout: nothing ever was swapped, and that is known.
         oom_kills = number_after(text, b"oom_kill ")
-        return Paging(swapped_in, swapped_out, major_faults, _refaults(text), oom_kills)
+        return Paging(swapped_in, swapped_out, major_faults, refaults_in(text), oom_kills)
 
     def missing(self) -> Missing:
         paging = self.read()
@@ -112,6 +119,16 @@ class HostPaging:
         self._vmstat.close()
 
 
+def host_shmem_bytes(proc_root: str = "/proc") -> int | None:
+    """Read by the guard before it starts the job, so that what the job writes to tmpfs at once is seen as growth."""
+    return _bytes_after(read_file(f"{proc_root}/meminfo") or b"", b"Shmem:")
+
+
+def _bytes_after(text: bytes, key: bytes) -> int | None:
+    kib = number_after(text, key)
+    return None if kib is None else kib * KIB
+
+
 def _kstat(text: bytes, name: bytes) -> int | None:
     """A line of a kstat file: name, type, value."""
     for line in text.splitlines():
@@ -123,7 +140,11 @@ def _kstat(text: bytes, name: bytes) -> int | None:
 
 def _stalls(file: KeptFile) -> tuple[int | None, int | None]:
     """(some, full) in microseconds since boot."""
-    text = file.read() or b""
+    return parse_stalls(file.read() or b"")
+
+
+def parse_stalls(text: bytes) -> tuple[int | None, int | None]:
+    """(some, full) in microseconds, of a PSI file: the host's or a cgroup's."""
     return _stall(text, b"some "), _stall(text, b"full ")
 
 
@@ -142,7 +163,8 @@ def _why_no_pressure(file: KeptFile) -> str:
     return f"{file.path} cannot be read ({trouble}); the kernel is without PSI, or has it off: boot with psi=1"
 
 
-def _refaults(text: bytes) -> int | None:
+def refaults_in(text: bytes) -> int | None:
+    """Of /proc/vmstat or of a cgroup's memory.stat; None on a kernel that does not count them."""
     anonymous = number_after(text, b"workingset_refault_anon ")
     file = number_after(text, b"workingset_refault_file ")
     if anonymous is None and file is None:

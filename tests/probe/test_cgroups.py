@@ -29,11 +29,14 @@ def read(tree: Tree) -> tuple[Limit, ...]:
 
 
 def test_a_container_shows_its_limit_without_page_cache_but_with_shared_memory(tmp_path: Path) -> None:
-    assert read(trees.container_v2(tmp_path)) == (Limit("/", 512 * MIB, 200 * MIB, swap_used_bytes=5 * MIB),)
+    limit = Limit("/", 512 * MIB, 200 * MIB, swap_used_bytes=5 * MIB, shmem_bytes=50 * MIB)
+    assert read(trees.container_v2(tmp_path)) == (limit,)
+        Limit("/", 512 * MIB, 200 * MIB, swap_used_bytes=5 * MIB, shmem_bytes=50 * MIB),
+    )
 
 
 def test_a_limit_on_an_ancestor_counts_and_max_is_no_limit(tmp_path: Path) -> None:
-    assert read(trees.desktop_v2(tmp_path)) == (Limit("/user.slice", 8000 * MIB, 2000 * MIB, 5 * MIB),)
+    assert read(trees.desktop_v2(tmp_path)) == (Limit("/user.slice", 8000 * MIB, 2000 * MIB, 5 * MIB, shmem_bytes=0),)
 
 
 def test_every_limit_is_listed_the_nearest_first(tmp_path: Path) -> None:
@@ -49,7 +52,7 @@ def test_the_throttling_limit_counts_where_it_is_lower(tmp_path: Path) -> None:
 
 
 def test_v1_in_a_container_is_found_below_the_mounted_root(tmp_path: Path) -> None:
-    assert read(trees.container_v1(tmp_path)) == (Limit("/docker/abc", 256 * MIB, 120 * MIB, swap_used_bytes=None),)
+    assert read(trees.container_v1(tmp_path)) == (Limit("/docker/abc", 256 * MIB, 120 * MIB, shmem_bytes=9),)
 
 
 def test_v1_limit_on_memory_with_swap_is_a_limit_of_its_own(tmp_path: Path) -> None:
@@ -58,11 +61,11 @@ def test_v1_limit_on_memory_with_swap_is_a_limit_of_its_own(tmp_path: Path) -> N
     tree.write("sys/fs/cgroup/memory/memory.memsw.usage_in_bytes", f"{290 * MIB}\n")
     memory, with_swap = read(tree)
     assert (memory.available_bytes, memory.swap_used_bytes) == (136 * MIB, 90 * MIB)
-    assert with_swap == Limit("/docker/abc (with swap)", 300 * MIB, 210 * MIB, 90 * MIB)
+    assert with_swap == Limit("/docker/abc (with swap)", 300 * MIB, 210 * MIB, 90 * MIB, shmem_bytes=9)
 
 
 def test_hybrid_takes_the_limit_from_where_the_memory_controller_is(tmp_path: Path) -> None:
-    assert read(trees.hybrid(tmp_path)) == (Limit("/jobs", 128 * MIB, 100 * MIB, None),)
+    assert read(trees.hybrid(tmp_path)) == (Limit("/jobs", 128 * MIB, 100 * MIB, None, shmem_bytes=9),)
 
 
 def test_no_cgroup_is_no_limit_and_named(tmp_path: Path) -> None:
