@@ -7,6 +7,7 @@ read rarely, and in between this arithmetic holds:
 - A process without living relatives by fork shares no anonymous memory: all that it holds is its own.
 - A forked process starts with nothing of its own; what its memory grows by is its own.
 - After a reading, growth and shrinkage since are its own.
+- Where only some of a family could be read, the others own as little of what they hold as the least of those.
 
 `held_bytes` is anonymous memory in RAM and in swap together, because a page that moves to swap stays held.
 """
@@ -26,10 +27,9 @@ class ShareReading:
 class OwnMemory:
     """Of one process since its last exec."""
 
-    __slots__ = ("_held_bytes", "_own_shmem_bytes", "_shared_bytes", "is_read")
+    __slots__ = ("_held_bytes", "_own_shmem_bytes", "_shared_bytes")
 
     def __init__(self, is_forked: bool) -> None:
-        self.is_read = False
         self._held_bytes = 0
         self._shared_bytes: int | None = None if is_forked else 0  # None: all that it holds at first sight
         self._own_shmem_bytes = 0
@@ -43,9 +43,12 @@ class OwnMemory:
         self._own_shmem_bytes = min(self._own_shmem_bytes, shmem_bytes)
 
     def correct(self, reading: ShareReading) -> None:
-        self.is_read = True
         self._shared_bytes = max(reading.held_bytes - reading.own_held_bytes, 0)
         self._own_shmem_bytes = reading.own_shmem_bytes
+
+    def assume(self, own_share: float) -> None:
+        """For a process that was not read itself: the least share that a relative owns of what it holds."""
+        self._shared_bytes = self._held_bytes - int(self._held_bytes * min(own_share, 1.0))
 
     @property
     def own_held_bytes(self) -> int:

@@ -26,15 +26,15 @@ class CpuCredit:
     def __init__(self, share: float, burst_s: float) -> None:
         self._share = share
         self._burst_s = burst_s
-        self._credit_s = burst_s
+        self.left_s = burst_s
         self._clock_s: float | None = None
 
     def has_any(self, clock_s: float) -> bool:
         if self._clock_s is not None:
             earned_s = max(clock_s - self._clock_s, 0.0) * self._share
-            self._credit_s = min(self._credit_s + earned_s, self._burst_s)
+            self.left_s = min(self.left_s + earned_s, self._burst_s)
         self._clock_s = clock_s
-        return self._credit_s > 0
+        return self.left_s > 0
 
     def spend(self, cost_s: float) -> None:
-        self._credit_s -= cost_s
+        self.left_s -= cost_s

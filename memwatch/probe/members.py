@@ -21,14 +21,20 @@ from memwatch.probe.stat import Stat
 
 # Shares of a core, on average, and CPU seconds that may be saved up for processes that are new.
 SHARES_BUDGET = 0.002
-SHARES_BURST_S = 0.1
+SHARES_BURST_S = 0.15
+SMALLEST_PASS_S = 0.02
 DETAILS_BUDGET = 0.001
 DETAILS_BURST_S = 0.05
-# A family of processes is read as a whole, so that one's share is not from another time than the others'.
-MOST_SHARES = 1000
+# Of a large family not all can be read at once (3 ms for 100 MiB). Those that own most, as far as is known, are read
+# every time: the one that the others forked from is among them. Then those that were read when the family was much
+# smaller, and so had a larger share, and then those not read for longest.
+MOST_SHARES = 16
+ALWAYS_READ = 4
+OUTGROWN = 0.7
 MOST_DETAILS = 32
 CHANGED_INTERVAL_S = 0.5
 SAME_INTERVAL_S = 3.0
+SETTLED_S = 0.2
 TRANSFERS_INTERVAL_S = 5.0
 # A process that blocks must not keep what was read of the others.
 LONG_PASS_S = 1.0
@@ -43,13 +49,15 @@ class Member:
         "comm",
         "command",
         "family",
-        "has_relatives",
+        "family_size",
         "image",
         "is_forked",
         "key",
         "memory",
         "parent_key",
         "reading",
+        "share_family_size",
+        "share_read_s",
         "stale_transfers",
         "transfers",
         "transfers_cpu_s",
@@ -65,7 +73,9 @@ class Member:
         self.image = stat.image
         self.family = family
         self.is_forked = is_forked
-        self.has_relatives = False
+        self.family_size = 1
+        self.share_family_size = 0  # when its share was read; 0: never
+        self.share_read_s = float("-inf")
         self.memory = OwnMemory(is_forked)
         self.command: str | None = None
         self.transfers: Transfers | None = None
@@ -76,6 +86,14 @@ class Member:
     @property
     def held_bytes(self) -> int:
         return self.reading.anon_bytes + self.reading.swap_bytes
+
+    @property
+    def has_relatives(self) -> bool:
+        return self.family_size > 1
+
+    @property
+    def is_outgrown(self) -> bool:
+        return 0 < self.share_family_size < self.family_size * OUTGROWN
 
     def runs_same_program(self, reading: Reading) -> bool:
         """Whether it has started no other one (exec) since it was last seen."""
@@ -112,7 +130,8 @@ class Members:
         self._shares_credit = CpuCredit(SHARES_BUDGET, SHARES_BURST_S)
         self._details_credit = CpuCredit(DETAILS_BUDGET, DETAILS_BURST_S)
         self._asked_s = self._pass_s = float("-inf")
-        self._pass_keys: frozenset[Key] = frozenset()
+        self._changed_s = float("-inf")
+        self._wanted_keys: frozenset[Key] = frozenset()
         self._faults = JobTotal()
         self._off_disk = JobTotal()
         self._fresh_transfers: set[Key] = set()
@@ -174,7 +193,7 @@ class Members:
     def _hold(self, members: list[Member]) -> None:
         holders = Counter(member.family for member in members if member.held_bytes)
         for member in members:
-            member.has_relatives = holders[member.family] > 1
+            member.family_size = holders[member.family]
             member.memory.hold(member.held_bytes, member.reading.shmem_bytes, is_alone=not member.has_relatives)
 
     def _needs_share(self, member: Member) -> bool:
@@ -187,23 +206,26 @@ class Members:
         passes = [
             (self._details_due(members, clock_s), self._details_credit),
             (self._shares_due(members, clock_s), self._shares_credit),
-        ]
+        ]  # A command line is wanted before the share, which takes longer.
         if any(requests for requests, _ in passes) and self._background.start(lambda: self._read(passes)):
             self._asked_s = clock_s
 
     def _shares_due(self, members: list[Member], clock_s: float) -> list[Request]:
         wanted = [member for member in members if self._needs_share(member)]
         keys = frozenset(member.key for member in wanted)
-        interval_s = SAME_INTERVAL_S if keys == self._pass_keys else CHANGED_INTERVAL_S
-        if not wanted or clock_s - self._pass_s < interval_s or not self._shares_credit.has_any(clock_s):
+        if keys != self._wanted_keys:
+            self._wanted_keys, self._changed_s = keys, clock_s
+        # A family that forks just now would be read in vain; but it may go on forking for ever.
+        waited_s = clock_s - self._pass_s
+        is_news = self._changed_s > self._pass_s and clock_s - self._changed_s >= SETTLED_S
+        is_due = waited_s >= SAME_INTERVAL_S or (is_news and waited_s >= CHANGED_INTERVAL_S)
+        if not wanted or not is_due or not self._shares_credit.has_any(clock_s):
             return []
-        self._pass_s, self._pass_keys = clock_s, keys
-        # What was never read first, and the largest of that.
-        wanted.sort(key=lambda member: (member.memory.is_read, -member.held_bytes - member.reading.shmem_bytes))
-        return [
-            Request(member.key, member.reading.folder, member.image, wants_share=True)
-            for member in wanted[:MOST_SHARES]
-        ]
+        self._pass_s = clock_s
+        wanted.sort(key=lambda member: -member.memory.own_held_bytes - member.reading.shmem_bytes)
+        first, others = wanted[:ALWAYS_READ], wanted[ALWAYS_READ:]
+        others.sort(key=lambda member: (not member.is_outgrown, member.share_read_s, -member.held_bytes))
+        return [Request(member.key, member.reading.folder, member.image, wants_share=True) for member in first + others]
 
     def _details_due(self, members: list[Member], clock_s: float) -> list[Request]:
         wanted = [member for member in members if member.command is None or member.wants_transfers(clock_s)]
@@ -232,9 +254,12 @@ class Members:
         """On the thread."""
         for requests, credit in passes:
             began_s = time.thread_time()
+            most_s = max(credit.left_s, SMALLEST_PASS_S)
             for request in requests:
                 if (found := answer(request)) is not None:
                     self._answers.append(found)
+                if time.thread_time() - began_s >= most_s:
+                    break
             self._costs_s.append((credit, time.thread_time() - began_s))
 
     def _take_answers(self, clock_s: float) -> None:
@@ -243,14 +268,24 @@ class Members:
         while self._costs_s:
             credit, cost_s = self._costs_s.popleft()
             credit.spend(cost_s)
+        least_shares: dict[bytes, float] = {}
         while self._answers:
-            self._take(self._answers.popleft())
+            found = self._answers.popleft()
+            member = self._take(found)
+            if member is not None and found.share is not None:
+                member.share_read_s, member.share_family_size = clock_s, member.family_size
+                own_share = found.share.own_held_bytes / max(found.share.held_bytes, 1)
+                least_shares[member.family] = min(own_share, least_shares.get(member.family, 1.0))
+        for member in self._members.values() if least_shares else ():
+            is_current = member.share_family_size > 0 and not member.is_outgrown
+            if member.has_relatives and not is_current and member.family in least_shares:
+                member.memory.assume(least_shares[member.family])
 
-    def _take(self, found: Answer) -> None:
+    def _take(self, found: Answer) -> Member | None:
         request = found.request
         member = self._members.get(request.key)
         if member is None or member.image != request.image:
-            return  # It has ended, or started another program.
+            return None  # It has ended, or started another program.
         if request.wants_command:
             member.command = found.command or shortened(f"[{shown_text(member.comm)}]")
         if found.share is not None:
@@ -259,6 +294,7 @@ class Members:
             member.transfers = found.transfers
             self._knows_transfers = True
             self._fresh_transfers.add(request.key)
+        return member
 
     def _add_up(self, members: list[Member]) -> None:
         parents = {member.key: member.parent_key for member in members}

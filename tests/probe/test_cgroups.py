@@ -31,8 +31,6 @@ def read(tree: Tree) -> tuple[Limit, ...]:
 def test_a_container_shows_its_limit_without_page_cache_but_with_shared_memory(tmp_path: Path) -> None:
     limit = Limit("/", 512 * MIB, 200 * MIB, swap_used_bytes=5 * MIB, shmem_bytes=50 * MIB)
     assert read(trees.container_v2(tmp_path)) == (limit,)
-        Limit("/", 512 * MIB, 200 * MIB, swap_used_bytes=5 * MIB, shmem_bytes=50 * MIB),
-    )
 
 
 def test_a_limit_on_an_ancestor_counts_and_max_is_no_limit(tmp_path: Path) -> None:
