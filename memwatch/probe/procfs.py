@@ -2,7 +2,7 @@
 
 from memwatch.core.sample import Memory, Paging, Pressure
 from memwatch.core.units import KIB
-from memwatch.probe.files import KeptFile, number_after, read_file, why_unreadable
+from memwatch.probe.files import KeptFile, number_after, why_unreadable
 
 Missing = list[tuple[str, str]]
 
@@ -117,11 +117,6 @@ class HostPaging:
 
     def close(self) -> None:
         self._vmstat.close()
-
-
-def host_shmem_bytes(proc_root: str = "/proc") -> int | None:
-    """Read by the guard before it starts the job, so that what the job writes to tmpfs at once is seen as growth."""
-    return _bytes_after(read_file(f"{proc_root}/meminfo") or b"", b"Shmem:")
 
 
 def _bytes_after(text: bytes, key: bytes) -> int | None:

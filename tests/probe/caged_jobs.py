@@ -11,7 +11,7 @@ from pathlib import Path
 
 from memwatch.core.sample import Sample
 from memwatch.probe.machine import Machine
-from memwatch.probe.procfs import host_shmem_bytes
+from memwatch.probe.shmem import host_shmem_bytes
 from tests.cage import Cage, cage
 from tests.helpers import HANG_S
 
