@@ -47,10 +47,10 @@ def job_line(picture: Picture, look: Look, width: int) -> Line:
     sample = picture.sample
     if sample is None or not picture.has_job:
         return fitting(_machine(picture), width)
-    rss = sum(process.rss_bytes for process in sample.job) if sample.job else None
-    swap = sum(process.swap_bytes for process in sample.job) if sample.job else None
+    taken = sample.job_ram_bytes if sample.job else None
+    swap = sample.job_swap_bytes if sample.job else None
     parts = [
-        line(Span("job ", "dim"), Span(size(rss), "job")),
+        line(Span("job ", "dim"), Span(size(taken), "job")),
         label("peak", size(picture.peak_job_bytes)),
         label("swapped", size(swap)) if swap else (),
         *_headroom(picture),
@@ -81,7 +81,7 @@ def room_line(picture: Picture, room: Room, look: Look, width: int) -> Line:
 def room_bar(picture: Picture, room: Room, look: Look, width: int) -> Line:
     """The job's part, everybody else's, and what is free."""
     capacity = max(room.capacity_bytes, 1)
-    job = 0 if picture.sample is None else sum(process.rss_bytes for process in picture.sample.job)
+    job = 0 if picture.sample is None else picture.sample.job_ram_bytes
     job = min(job, room.used_bytes)
     return stacked([(job / capacity, "job"), ((room.used_bytes - job) / capacity, "others")], width, look.glyphs)
 

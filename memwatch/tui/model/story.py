@@ -236,7 +236,7 @@ def _point(sample: Sample, room: Room | None, outlook: Forecast) -> Point:
     return Point(
         sample.t,
         used_bytes=None if room is None else room.used_bytes,
-        job_bytes=sum(process.rss_bytes for process in sample.job) if sample.job else None,
+        job_bytes=sample.job_ram_bytes if sample.job else None,
         swap_used_bytes=None if memory is None else memory.swap_total_bytes - memory.swap_free_bytes,
         swap_in_bytes_s=rates.swap_in_bytes_s,
         swap_out_bytes_s=rates.swap_out_bytes_s,
