@@ -143,9 +143,8 @@ class Machine:
         exact = None if self._job_cgroup is None else self._job_cgroup.shmem_bytes()
         if exact is not None:
             return max(exact - totals.own_shmem_bytes, 0)
-        if totals.off_disk_bytes is None:
-            return None
-        touched = totals.off_disk_bytes + totals.mapped_shmem_bytes
+        written = totals.off_disk_bytes
+        touched = None if written is None else written + totals.mapped_shmem_bytes
         return self._files_in_ram.estimate(memory, limits, touched, totals.own_shmem_bytes)
 
     def _job_counters(self) -> JobCounters:
