@@ -62,12 +62,16 @@ class Cgroup1:
     def _reclaimable_slab_bytes(self) -> int:
         """Caches of file names and inodes, which the kernel drops before it kills.
 
-        v1 counts all kernel memory of a cgroup in one number. At the worst, everything on the host that cannot be
-        reclaimed is in this cgroup; what is beyond that surely can be.
+        An estimate: v1 has all kernel memory of a cgroup in one number. From it goes what surely is no slab, as if all
+        that the host has of it were here; the rest is reclaimable to the same part as on the host.
         """
-        kernel = self._kernel.number()
-        kept = None if kernel is None or kernel < WORTH_A_LOOK_BYTES else self._host.unreclaimable_kernel_bytes()
-        return 0 if kernel is None or kept is None else max(kernel - kept, 0)
+        used = self._kernel.number()
+        host = None if used is None or used < WORTH_A_LOOK_BYTES else self._host.kernel()
+        if used is None or host is None:
+            return 0
+        slab = max(used - host.other_bytes, 0)
+        host_slab = max(host.reclaimable_slab_bytes + host.unreclaimable_slab_bytes, 1)
+        return min(slab * host.reclaimable_slab_bytes // host_slab, host.reclaimable_slab_bytes)
 
     def close(self) -> None:
         files = (self._limit, self._usage, self._with_swap_limit, self._with_swap_usage, self._stat, self._kernel)

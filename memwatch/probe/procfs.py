@@ -1,10 +1,20 @@
 """The host's memory, pressure and paging, from /proc."""
 
+from typing import NamedTuple
+
 from memwatch.core.sample import Memory, Paging, Pressure
 from memwatch.core.units import KIB
 from memwatch.probe.files import KeptFile, number_after, why_unreadable
 
 Missing = list[tuple[str, str]]
+
+
+class KernelMemory(NamedTuple):
+    """What the kernel takes for itself on the whole host; cgroups.py explains the use."""
+
+    reclaimable_slab_bytes: int  # caches of file names and inodes, most of all
+    unreclaimable_slab_bytes: int
+    other_bytes: int  # stacks, page tables: never reclaimed while their processes live
 
 
 class HostMemory:
@@ -31,11 +41,13 @@ class HostMemory:
             shmem_bytes=_bytes_after(text, b"Shmem:"),
         )
 
-    def unreclaimable_kernel_bytes(self) -> int | None:
-        """Kernel memory that no reclaim gives back, on the whole host; for cgroups.py, which explains the use."""
+    def kernel(self) -> KernelMemory | None:
         text = self._meminfo.read() or b""
-        parts = [_bytes_after(text, key) for key in (b"SUnreclaim:", b"KernelStack:", b"PageTables:", b"Percpu:")]
-        return None if parts[0] is None else sum(part or 0 for part in parts)
+        reclaimable, unreclaimable = _bytes_after(text, b"SReclaimable:"), _bytes_after(text, b"SUnreclaim:")
+        if reclaimable is None or unreclaimable is None:
+            return None
+        others = [_bytes_after(text, key) or 0 for key in (b"KernelStack:", b"PageTables:", b"Percpu:")]
+        return KernelMemory(reclaimable, unreclaimable, sum(others))
 
     def missing(self) -> Missing:
         if self.read() is not None:
