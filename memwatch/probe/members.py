@@ -20,7 +20,7 @@ from memwatch.probe.slow_files import Answer, Request, Transfers, answer, shorte
 from memwatch.probe.stat import Stat
 
 # Shares of a core, on average, and CPU seconds that may be saved up for processes that are new.
-SHARES_BUDGET = 0.002
+SHARES_BUDGET = 0.0015
 SHARES_BURST_S = 0.15
 SMALLEST_PASS_S = 0.02
 DETAILS_BUDGET = 0.001
