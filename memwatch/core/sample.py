@@ -1,6 +1,6 @@
 """Sample: the raw readings of one instant. Unknown is None, never 0. Rates come from two samples, elsewhere."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,11 +12,12 @@ class Memory:
     swap_total_bytes: int
     swap_free_bytes: int
     zram_bytes: int | None = None  # how much of the swap is RAM in disguise
+    shmem_bytes: int | None = None  # tmpfs, memfd and shared anonymous memory, mapped or not
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A memory cgroup above the job that has a limit. `used_bytes` is without page cache that can be dropped.
+    """A memory cgroup above the job that has a limit. `used_bytes` is without page cache and slab that can be dropped.
 
     `kept_bytes`: so much of the reserve is kept by the limit itself, because the guard has set it so (scope_limit.py).
     It counts as available, from which the whole reserve is then taken.
@@ -27,6 +28,7 @@ class Limit:
     used_bytes: int
     swap_used_bytes: int | None = None
     kept_bytes: int | None = None
+    shmem_bytes: int | None = None  # of what is used: tmpfs, memfd and shared anonymous memory
 
     @property
     def available_bytes(self) -> int:
@@ -72,9 +74,23 @@ class Process:
     major_faults: int | None = None  # since it started
 
     @property
+    def ram_bytes(self) -> int:
+        return self.rss_bytes if self.own_bytes is None else self.own_bytes
+
+    @property
     def footprint_bytes(self) -> int:
         """What would come free if it ended, in RAM and in swap."""
-        return (self.rss_bytes if self.own_bytes is None else self.own_bytes) + self.swap_bytes
+        return self.ram_bytes + self.swap_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Processes of the job that are too many to be listed one by one, added up."""
+
+    processes: int
+    rss_bytes: int
+    swap_bytes: int
+    own_bytes: int  # as Process has it, and RSS for those of which it is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +134,50 @@ class Sample:
     others: tuple[Process, ...] | None = None  # the biggest that are not the job's; None: nobody looked this time
     job_files_bytes: int | None = None  # tmpfs and memfd files written by the job that no process of it has mapped
     job_counters: JobCounters | None = None
+    job_rest: Rest | None = None  # where `job` has only the biggest, as in journals
 
     @property
     def job_bytes(self) -> int:
         """What the job takes, in RAM and in swap."""
-        return sum(process.footprint_bytes for process in self.job) + (self.job_files_bytes or 0)
+        return self.job_ram_bytes + self.job_swap_bytes
+
+    @property
+    def job_ram_bytes(self) -> int:
+        """What the job takes in RAM: a page that several of its processes share counts once."""
+        rest = 0 if self.job_rest is None else self.job_rest.own_bytes
+        return sum(process.ram_bytes for process in self.job) + rest + (self.job_files_bytes or 0)
+
+    @property
+    def job_swap_bytes(self) -> int:
+        rest = 0 if self.job_rest is None else self.job_rest.swap_bytes
+        return sum(process.swap_bytes for process in self.job) + rest
+
+    @property
+    def job_rss_bytes(self) -> int:
+        """As other tools add it up: shared pages count for every process."""
+        rest = 0 if self.job_rest is None else self.job_rest.rss_bytes
+        return sum(process.rss_bytes for process in self.job) + rest
+
+    @property
+    def job_processes(self) -> int:
+        return len(self.job) + (0 if self.job_rest is None else self.job_rest.processes)
+
+    def listing(self, most: int) -> "Sample":
+        """The same with no more than so many processes of the job, the biggest, and the rest added up."""
+        if len(self.job) <= most:
+            return self
+        by_size = sorted(self.job, key=lambda process: -process.footprint_bytes)
+        shown = {(process.pid, process.start_ticks) for process in by_size[:most]}
+        left = by_size[most:]
+        before = self.job_rest or Rest(0, 0, 0, 0)
+        rest = Rest(
+            before.processes + len(left),
+            before.rss_bytes + sum(process.rss_bytes for process in left),
+            before.swap_bytes + sum(process.swap_bytes for process in left),
+            before.own_bytes + sum(process.ram_bytes for process in left),
+        )
+        job = tuple(process for process in self.job if (process.pid, process.start_ticks) in shown)
+        return replace(self, job=job, job_rest=rest)
 
     @property
     def capacity(self) -> tuple[int, str] | None:

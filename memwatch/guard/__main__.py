@@ -59,6 +59,9 @@ def _guard(view: socket.socket, watcher: Watcher) -> int:
             into_scope = partial(scope.take_in, machine=machine, reserve=reserve)
     ours, theirs = socket.socketpair()
     started_t = time.time()
+    from memwatch.probe.shmem import host_shmem_bytes
+
+    shmem_before_bytes = host_shmem_bytes()
     try:
         job_pid = spawn(_start(order, theirs.fileno()), into_scope)
     except CannotStart as error:
@@ -75,7 +78,8 @@ def _guard(view: socket.socket, watcher: Watcher) -> int:
         from memwatch.guard.loop import Guard
         from memwatch.guard.scope import JobScope
 
-        return Guard(order, watcher, front, job_pid, started_t, Channel(ours), scope or JobScope(place)).run()
+        scope = scope or JobScope(place)
+        return Guard(order, watcher, front, job_pid, started_t, Channel(ours), scope, shmem_before_bytes).run()
     except Exception as error:
         # The job is not to blame: it goes on, and whoever ran it still gets its exit code, from the front.
         text = f"the guard failed, and the job goes on without it: {type(error).__name__}: {error}"

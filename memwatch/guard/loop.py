@@ -21,6 +21,7 @@ from memwatch.decide.ladder import interval_s as ladder_interval_s
 from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.monitor import Monitor
 from memwatch.decide.pause_check import runaway
+from memwatch.decide.thresholds import Level
 from memwatch.decide.turns import Turn, turn_facts
 from memwatch.decide.verdict import Verdict
 from memwatch.decide.verdict_facts import verdict_facts
@@ -71,6 +72,7 @@ class Guard:
         started_t: float,
         job_channel: Channel,
         scope: JobScope,
+        shmem_before_bytes: int | None = None,
     ) -> None:
         self._job_pid = job_pid
         self._started_t = started_t
@@ -82,8 +84,16 @@ class Guard:
         self._views = Views(self._selector, self._obey)
         self._views.add(front)
         self._output = None if order.terminal is None else JobOutput(order.terminal[0])
-        self._machine = Machine(output_folder=os.curdir)
-        self._position: InputPosition | None = InputPosition()  # None: the job tells of its progress itself.
+        self._machine = Machine(
+            output_folder=os.curdir,
+            in_background=True,
+            job_cgroup_folder=scope.cgroup_folder,
+            shmem_before_bytes=shmem_before_bytes,
+        )
+        self._is_urgent = False
+        self._position: InputPosition | None = InputPosition(
+            in_background=True
+        )  # None: the job tells of its progress itself.
         self._spared = {watcher.pid}
         self._kernel_kills = KernelKills()
         self._holder = Holder()
@@ -185,6 +195,7 @@ class Guard:
         self._wake()
         sample = self._sample({os.getpid()})
         outlook, verdict = self._monitor.observe(sample)
+        self._is_urgent = verdict.level >= Level.WARN
         self._state = observed(self._state, verdict.level, outlook, self._ladder_settings)
         turn = self._together.turn(sample, outlook, verdict, self._state)
         self._teller.sample(sample, verdict, verdict_facts(outlook, verdict) | turn_facts(turn))
@@ -234,7 +245,7 @@ class Guard:
             self._monitor.forget()
 
     def _sample(self, roots: Any) -> Sample:
-        seen = self._machine.sample(time.monotonic(), time.time(), roots, self._spared)
+        seen = self._machine.sample(time.monotonic(), time.time(), roots, self._spared, self._is_urgent)
         sample = self._scope.seen(seen, self._reserve)
         self._kernel_kills.look(sample)
         return sample

@@ -60,6 +60,7 @@ class JobScope:
         self._name = f"memwatch-{os.getpid()}-{time.time_ns():x}.scope"
         self._pending: Connection | None = None
         self._changed_s = float("-inf")
+        self._cgroup_folder: str | None = None
         self.facts = ScopeFacts(missing=None if isinstance(place, Place) else str(place))
 
     def take_in(self, pid: int, machine: Sample, reserve: Reserve) -> None:
@@ -81,6 +82,11 @@ class JobScope:
             self.facts = self._read_back(self._place, pid)
         except DBusError as error:
             self.facts = ScopeFacts(missing=f"systemd made no scope: {error}")
+
+    @property
+    def cgroup_folder(self) -> str | None:
+        """Where the kernel counts what the job alone uses and suffers; None without a scope."""
+        return self._cgroup_folder
 
     def seen(self, sample: Sample, reserve: Reserve) -> Sample:
         """With it known of the scope's limit that it keeps a part of the reserve itself."""
@@ -150,10 +156,11 @@ class JobScope:
         path = parse_membership(read_file(f"{self._proc_root}/{pid}/cgroup") or b"").get(2, "")
         if not path.endswith(f"/{self._name}"):
             return ScopeFacts(missing=f"systemd made a scope, but the job is in {path or 'no cgroup'}")
-        limit_bytes = read_number(f"{place.cgroup_folder}{path}/memory.max")
+        self._cgroup_folder = f"{place.cgroup_folder}{path}"
+        limit_bytes = read_number(f"{self._cgroup_folder}/memory.max")
         if limit_bytes is None:
             return ScopeFacts(missing="systemd made a scope, but it limits no memory")
-        return ScopeFacts(self._name, limit_bytes, read_number(f"{place.cgroup_folder}{path}/memory.swap.max"))
+        return ScopeFacts(self._name, limit_bytes, read_number(f"{self._cgroup_folder}/memory.swap.max"))
 
     def _change(self, place: Place, limit_bytes: int) -> None:
         with suppress(DBusError):

@@ -16,21 +16,25 @@ from collections.abc import Collection, Iterator
 
 from memwatch.core.sample import Process
 from memwatch.probe.files import read_file
+from memwatch.probe.members import JobTotals, Members
 from memwatch.probe.procpid import ProcessFiles
 from memwatch.probe.stat import Stat, parse_stat
 
 # Looking at every thread of a process, or at every process of the machine, is dear: 8 to 15 us for each one.
 DEAR_INTERVAL_S = 1.0
 STRAY_INTERVAL_S = 5.0
-# Five files each; a usual limit on open files is 1024.
-MOST_KEPT_OPEN = 64
+# Three files each; a usual limit on open files is 1024.
+MOST_KEPT_OPEN = 96
 
 
 class JobTree:
-    def __init__(self, proc_root: str, self_pid: int | None = None) -> None:
+    """`in_background` reads on a thread what can block; without, a reading waits for it."""
+
+    def __init__(self, proc_root: str, self_pid: int | None = None, in_background: bool = False) -> None:
         self._proc_root = proc_root
         self._self_pid = os.getpid() if self_pid is None else self_pid
         self._files: dict[int, ProcessFiles] = {}
+        self._members = Members(in_background)
         self._started: dict[int, int] = {}  # pid to start_ticks, of all that count
         self._root_started: dict[int, int] = {}
         self._led: set[int] = set()  # process groups and sessions led by the job's own
@@ -56,8 +60,13 @@ class JobTree:
             self._next_stray_s = clock_s + STRAY_INTERVAL_S
             self._add_strays(found, spared, dear, everyone or self._everyone())
         self._remember(found)
-        readings = [self._files[pid].process(stat, swap_in_use) for pid, stat in found.items()]
-        return tuple(process for process in readings if process is not None)
+        readings = [self._files[pid].read(stat, swap_in_use) for pid, stat in found.items()]
+        return self._members.processes([reading for reading in readings if reading is not None], clock_s)
+
+    @property
+    def totals(self) -> JobTotals:
+        """As of the last reading."""
+        return self._members.totals
 
     def missing(self) -> list[tuple[str, str]]:
         if self.has_children_files:
@@ -69,6 +78,7 @@ class JobTree:
         for files in self._files.values():
             files.close()
         self._files.clear()
+        self._members.close()
 
     def _walk(
         self, roots: Collection[int], spared: Collection[int], dear: bool, everyone: dict[int, Stat] | None
@@ -101,7 +111,9 @@ class JobTree:
         if not self.has_children_files:
             return (children or {}).get(stat.pid, [])
         files = self._files[stat.pid]
-        return files.children_of_all_threads() if dear and stat.threads > 1 else files.children()
+        # A main thread that has ended has no children: the kernel hands them to another thread.
+        has_ended = stat.state == "Z"
+        return files.children_of_all_threads() if stat.threads > 1 and (dear or has_ended) else files.children()
 
     def _stat(self, pid: int) -> Stat | None:
         files = self._files.get(pid)

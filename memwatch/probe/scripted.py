@@ -17,7 +17,14 @@ class ScriptedMachine:
         self._samples = samples
         self._missing = missing
 
-    def sample(self, clock_s: float, t: float, roots: Collection[int], spared: Collection[int] = ()) -> Sample:
+    def sample(
+        self,
+        clock_s: float,
+        t: float,
+        roots: Collection[int],
+        spared: Collection[int] = (),
+        is_urgent: bool = False,
+    ) -> Sample:
         sample = replace(self._samples[min(self.played, len(self._samples) - 1)], clock_s=clock_s, t=t)
         self.played += 1
         return sample

@@ -9,9 +9,15 @@ from dataclasses import MISSING, fields
 from functools import cache
 from types import UnionType
 
-from memwatch.core.sample import Gpu, JobCounters, Limit, Memory, Paging, Pressure, Process, Sample
+from memwatch.core.sample import Gpu, JobCounters, Limit, Memory, Paging, Pressure, Process, Rest, Sample
 
-_PARTS: dict[str, type] = {"memory": Memory, "pressure": Pressure, "paging": Paging, "job_counters": JobCounters}
+_PARTS: dict[str, type] = {
+    "memory": Memory,
+    "pressure": Pressure,
+    "paging": Paging,
+    "job_counters": JobCounters,
+    "job_rest": Rest,
+}
 _LISTS: dict[str, type] = {"limits": Limit, "job": Process, "gpus": Gpu, "others": Process}
 
 
@@ -50,7 +56,7 @@ def sample_from_json(line: Mapping[str, object]) -> Sample:
     return sample
 
 
-def _known(part: Memory | Limit | Pressure | Paging | Process | Gpu | JobCounters) -> dict[str, object]:
+def _known(part: Memory | Limit | Pressure | Paging | Process | Gpu | JobCounters | Rest) -> dict[str, object]:
     return {name: value for name in part.__slots__ if (value := getattr(part, name)) is not None}
 
 

@@ -3,7 +3,7 @@
 Each is a dictionary that begins with `t` (Unix seconds) and `event`. Keys are added, never renamed.
 
     start     schema, version, run, guard, command, cwd, limits, containment
-    sample    job_bytes, and a Sample (codec.py); every=10 where it stands for ten
+    sample    job_bytes, and a Sample (codec.py) with the biggest processes and job_rest; every=10: it stands for ten
     progress  whatever the job says: done, total, unit, ...
     verdict   level, reason, seconds_left, signals; the forecast and the thresholds behind it (verdict_facts.py);
               waits_for (run, command, pid, reason) while another run goes first
@@ -29,6 +29,8 @@ SCHEMA = 1
 MOST_COMMAND_CHARACTERS = 65536
 MOST_OUTPUT_CHARACTERS = 8192
 MOST_PROGRESS_BYTES = 16384
+# A screen shows no more, and a job may have thousands.
+MOST_PROCESSES = 32
 
 Event = dict[str, object]
 
@@ -49,8 +51,9 @@ def start_event(
     return event | {"cwd": _cwd(), "limits": dict(limits), "containment": dict(containment)}
 
 
-def sample_event(sample: Sample) -> Event:
-    return {"t": sample.t, "event": "sample", "job_bytes": sample.job_bytes} | sample_to_json(sample)
+def sample_event(sample: Sample, most_processes: int = MOST_PROCESSES) -> Event:
+    listed = sample.listing(most_processes)
+    return {"t": sample.t, "event": "sample", "job_bytes": sample.job_bytes} | sample_to_json(listed)
 
 
 def progress_event(t: float, message: Mapping[str, object]) -> Event:

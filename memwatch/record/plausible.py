@@ -17,7 +17,7 @@ def plausible_sample(event: Event) -> Sample | None:
         sample = sample_from_json(event)
     except ValueError:
         return None
-    parts = (sample, sample.memory, sample.pressure, sample.paging)
+    parts = (sample, sample.memory, sample.pressure, sample.paging, sample.job_counters, sample.job_rest)
     lists = (sample.limits, sample.job, sample.gpus or (), sample.others or ())
     is_plausible = all(map(_has_sense, parts)) and all(_has_sense(part) for each in lists for part in each)
     return sample if is_plausible and is_plausible_time(sample.t) else None

@@ -95,9 +95,9 @@ def _readings(sample: Sample) -> dict[str, object]:
         "disk_free_bytes": sample.disk_free_bytes,
     }
     if sample.job:
-        row["job_processes"] = len(sample.job)
-        row["job_rss_bytes"] = sum(process.rss_bytes for process in sample.job)
-        row["job_swap_bytes"] = sum(process.swap_bytes for process in sample.job)
+        row["job_processes"] = sample.job_processes
+        row["job_rss_bytes"] = sample.job_rss_bytes
+        row["job_swap_bytes"] = sample.job_swap_bytes
     if memory is not None:
         row |= {"total_bytes": memory.total_bytes, "available_bytes": memory.available_bytes}
         row["swap_total_bytes"] = memory.swap_total_bytes

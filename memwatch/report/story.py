@@ -213,8 +213,8 @@ class _Reader:
         values["used"] = None if memory is None else memory.total_bytes - memory.available_bytes
         if sample.job:
             story.most_job_bytes = max(sample.job_bytes, story.most_job_bytes or 0)
-            values["job_swap"] = sum(process.swap_bytes for process in sample.job)
-        values["job"] = sum(process.rss_bytes for process in sample.job) if sample.job else None
+            values["job_swap"] = sample.job_swap_bytes
+        values["job"] = sample.job_ram_bytes if sample.job else None
         values["limit"] = self._limit(sample)
         return values | self._gpus(sample.gpus)
 

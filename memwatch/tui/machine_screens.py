@@ -11,7 +11,7 @@ from memwatch.tui.themes import theme_for
 
 
 def show_machine(interval_s: float | None, options: ScreenOptions) -> None:
-    machine = Machine(others_interval_s=0.9)
+    machine = Machine(others_interval_s=0.9, in_background=True)
     try:
         run_app(make_app(WatchSource(machine, interval_s), options, None))
     finally:

@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 
 from memwatch.core.sample import Process
 from memwatch.probe.processes import DEAR_INTERVAL_S, JobTree
-from memwatch.probe.procpid import COMMAND_CHARACTERS, ProcessFiles
+from memwatch.probe.procpid import ProcessFiles
+from memwatch.probe.slow_files import COMMAND_CHARACTERS
 from memwatch.probe.stat import parse_stat
+from tests.helpers import HANG_S
 from tests.probe.trees import MIB, SELF_PID, Tree, add_process, bare, stat_line
 
 
@@ -42,7 +44,8 @@ def recorded(tmp_path: Path) -> Tree:
 
 def test_a_process_is_read_whole(recorded: Tree) -> None:
     process = JobTree(recorded.proc, SELF_PID).read({901}, 0.0)[0]
-    assert process == Process(901, 5000, SELF_PID, "S", 512 * 4096, 3 * MIB, 3.0, 4096, 8192, "job --fast")
+    expected = Process(901, 5000, SELF_PID, "S", 512 * 4096, 3 * MIB, 3.0, 4096, 8192, "job --fast", 312 * 4096, 1)
+    assert process == expected
 
 
 def test_descendants_count_and_parents_come_first(recorded: Tree) -> None:
@@ -201,8 +204,7 @@ def test_a_real_name_with_parentheses_is_read(shell: Shell, tmp_path: Path) -> N
     shutil.copy(shutil.which("sleep") or "", tmp_path / name)
     top = shell(f"'{tmp_path}/{name}' 60 & echo $!; wait")
     pid = printed_pid(top)
-    while Path(f"/proc/{pid}/comm").read_text() != f"{name}\n":
-        time.sleep(0.005)
+    wait_until(lambda: Path(f"/proc/{pid}/comm").read_text() == f"{name}\n" and state_of(pid) == "S")
     process = next(process for process in JobTree("/proc").read({top.pid}, 0.0) if process.pid == pid)
     assert (process.parent_pid, process.state) == (top.pid, "S")
 
@@ -302,7 +304,7 @@ def state_of(pid: int) -> str:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + 5
+    deadline_s = time.monotonic() + HANG_S
     while not condition():
         assert time.monotonic() < deadline_s
         time.sleep(0.005)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwatch.core.sample import Gpu, JobCounters, Limit, Memory, Paging, Pressure, Process, Sample
+from memwatch.core.sample import Gpu, JobCounters, Limit, Memory, Paging, Pressure, Process, Rest, Sample
 from memwatch.record.codec import sample_from_json, sample_to_json
 from memwatch.record.events import encode, sample_event
 from memwatch.record.replay import parse_event
@@ -40,9 +40,9 @@ def test_what_is_written_is_read_as_an_equal_sample(original: Sample) -> None:
 def test_every_field_of_a_sample_is_written() -> None:
     """A field added to Sample later must not be forgotten here."""
     full = Sample(
-        1.0, 2.0, Memory(1, 2, 3, 4, 5), (Limit("/a", 1, 2, 3, 4),), Pressure(1, 2, 3, 4), Paging(1, 2, 3, 4, 5),
+        1.0, 2.0, Memory(1, 2, 3, 4, 5, 6), (Limit("/a", 1, 2, 3, 4, 5),), Pressure(1, 2, 3, 4), Paging(1, 2, 3, 4, 5),
         (Process(1, 2, 3, "R", 4, 5, 6.0, 7, 8, "x", 9, 10),), 9, (Gpu(0, "g", 0.1, 1, 2, 3.0, 4.0, 5.0, 6, True),),
-        (Process(1, 2, 3, "R", 4, 5, 6.0, 7, 8, "x", 9, 10),), 11, JobCounters(1, 2, 3, 4, 5),
+        (Process(1, 2, 3, "R", 4, 5, 6.0, 7, 8, "x", 9, 10),), 11, JobCounters(1, 2, 3, 4, 5), Rest(1, 2, 3, 4),
     )  # fmt: skip
     written = json.loads(encode(sample_event(full)))
     assert {field.name for field in fields(Sample)} <= written.keys()

@@ -48,7 +48,7 @@ def job_line(picture: Picture, look: Look, width: int) -> Line:
     sample = picture.sample
     if sample is None or not picture.has_job:
         return fitting(_machine(picture), width)
-    swap = sum(process.swap_bytes for process in sample.job) if sample.job else None
+    swap = sample.job_swap_bytes if sample.job else None
     parts = [
         line(Span("job ", "dim"), Span(size(picture.job_ram_bytes), "job")),
         label("peak", size(picture.peak_job_bytes)),

@@ -99,10 +99,6 @@ class Room:
         return self.used_bytes / self.capacity_bytes if self.capacity_bytes else 0.0
 
 
-def job_ram_bytes(sample: Sample) -> int | None:
-    return sample.job_bytes - sum(process.swap_bytes for process in sample.job) if sample.job else None
-
-
 @dataclass(frozen=True, slots=True)
 class ProcessRow:
     """A process, and what it did since the last look."""
@@ -186,7 +182,7 @@ class Picture:
     @property
     def job_ram_bytes(self) -> int | None:
         """What the job takes in RAM, as the guard counts it: shared pages once, page cache not at all."""
-        return None if self.sample is None else job_ram_bytes(self.sample)
+        return None if self.sample is None or not self.sample.job else self.sample.job_ram_bytes
 
     @property
     def job_bytes(self) -> int | None:

@@ -25,7 +25,6 @@ from memwatch.tui.model.picture import (
     Progress,
     Room,
     State,
-    job_ram_bytes,
 )
 from memwatch.tui.model.processes import process_rows
 from memwatch.tui.model.series import Point, Series
@@ -241,7 +240,7 @@ def _point(sample: Sample, room: Room | None, rates: Change) -> Point:
     return Point(
         sample.t,
         used_bytes=None if room is None else room.used_bytes,
-        job_bytes=job_ram_bytes(sample),
+        job_bytes=sample.job_ram_bytes if sample.job else None,
         swap_used_bytes=None if memory is None else memory.swap_total_bytes - memory.swap_free_bytes,
         swap_in_bytes_s=rates.swap_in_bytes_s,
         swap_out_bytes_s=rates.swap_out_bytes_s,
