@@ -20,7 +20,7 @@ def main(settings: RecorderSettings) -> int:
     ending = _Ending()
     log = MachineLog(["memwatch", "record"], {"interval_s": settings.interval_s})
     # It asks for the processes itself, when it has something to write.
-    machine = Machine(output_folder=state_path(), others_interval_s=float("inf"), in_background=True)
+    machine = Machine(output_folder=state_path(), others_interval_s=float("inf"))
     recorder = Recorder(machine, ProcessSizes(in_background=True), log, settings)
     _say(f"recording this machine every {settings.interval_s:g} s in {machine_path()}; end it with Ctrl-C")
     told: str | None = None
