@@ -21,7 +21,8 @@ from memwatch.tokenize.settings import DEFAULT_BLOCK_BYTES
 
 MOST_PIECES = 512
 MOST_STRIDE_BYTES = 1 * MIB
-# Up to here inputs are tokenized whole, unless the engine is slow or the machine very busy.
+# Up to here inputs are tokenized whole, unless the engine is slow or the machine very busy. The first block always is,
+# so that a small file gets its exact count whatever else runs.
 WHOLE_BYTES = 8 * MIB
 WHOLE_S = 1.0
 # Few pieces say little about the spread, so read this many even if it is late: a hard disk is slow to seek.
@@ -76,7 +77,7 @@ def _tokenized_whole(inputs: dict[int, Input], counter: Counter) -> dict[int, Sa
             while (block := reader.next(DEFAULT_BLOCK_BYTES)) is not None:
                 tokens += counter.count(bytes(block.data), block.layout, source.name, block.start.offset)
                 blocks, size = blocks + 1, block.after.offset
-                if time.monotonic() > until_s:
+                if size > DEFAULT_BLOCK_BYTES and time.monotonic() > until_s:
                     return found
         found[i] = Sampled(source, Range.exactly(tokens), Range.exactly(size), blocks, size)
     return found
@@ -100,12 +101,17 @@ def _judged(samplers: Sequence[InputSampler]) -> list[Sampled]:
 
 
 def _like_the_others(unseen: dict[int, Input], seen: Sequence[Sampled]) -> dict[int, Sampled]:
+    """For inputs whose turn did not come."""
+    if not unseen:
+        return {}
+    sizes = [usual_bytes(each.source) for each in seen]
+    cells = [Cell(size, size, each.tokens.estimate) for size, each in zip(sizes, seen, strict=True)]
+    tokens = like_the_others(cells, len(unseen))
+    unpacked = sum(each.text_bytes.estimate for each in seen) / sum(sizes)
+    text = Range.around(unpacked, LEAST_UNSEEN_SPREAD * unpacked)
     found = {}
-    cells = [Cell(usual_bytes(each.source), usual_bytes(each.source), each.tokens.estimate) for each in seen]
     for i, source in unseen.items():
         size = usual_bytes(source)
-        tokens = like_the_others(cells, len(unseen)).times(size)
-        text = sum(each.text_bytes.estimate for each in seen) / sum(cell.length for cell in cells) * size
-        text_bytes = Range.exactly(size) if is_plain(source) else Range.around(text, text * LEAST_UNSEEN_SPREAD)
-        found[i] = Sampled(source, tokens, text_bytes, seen_share=0.0)
+        text_bytes = Range.exactly(size) if is_plain(source) else text.times(size)
+        found[i] = Sampled(source, tokens.times(size), text_bytes, seen_share=0.0)
     return found
