@@ -11,7 +11,7 @@ import numpy as np
 from memwatch.core.python_list import LARGEST_SHARED_INT
 from memwatch.core.units import KIB, MIB
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.blocks import Block
+from memwatch.tokenize.blocks import Layout
 from memwatch.tokenize.encoding import BadBytes, BadRecord, BlockEncoder
 from memwatch.tokenize.settings import Settings
 from memwatch.tokenize.vocabulary import Encoding
@@ -34,14 +34,14 @@ class Counter:
         self._handling_s = 0.0
         self._kept: list[bytes] = []
 
-    def count(self, data: bytes, block: Block, name: str) -> int:
-        """Tokens of a block, or of its beginning, in the input with this name."""
+    def count(self, data: bytes, layout: Layout, name: str, offset: int) -> int:
+        """Tokens of a piece at about this offset of the input with this name."""
         started_s = time.thread_time()
         try:
-            tokens, _ = self._encoder.encode(data, block.layout)
+            tokens, _ = self._encoder.encode(data, layout)
         except (BadRecord, BadBytes) as error:
             what = "a record of " if isinstance(error, BadRecord) else ""
-            raise MemwatchError(f"{what}{name} near byte {block.start.offset} {error}") from error
+            raise MemwatchError(f"{what}{name} near byte {offset} {error}") from error
         encoded_s = time.thread_time()
         # What the coordinator of a run does with it: hash the tokens, copy the text.
         hashlib.sha256(tokens.astype(f"<u{self.encoding.token_bytes}").data)

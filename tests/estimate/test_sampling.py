@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from memwatch.errors import MemwatchError
+from memwatch.estimate import input_sampler, sampling
 from memwatch.estimate import outlook as outlooks
-from memwatch.estimate import sampling
 from memwatch.estimate.counter import Counter
+from memwatch.estimate.input_sampler import PIECE_BYTES
 from memwatch.estimate.outlook import outlook
 from memwatch.estimate.sampling import Sampled, sample_inputs
 from memwatch.estimate.statistics import Range
@@ -62,7 +63,8 @@ def sample(sample_all: Callable[..., list[Sampled]]) -> Sample:
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """To try things on small files: 4 MB of them are as 32 MB to pieces of the usual size."""
-    monkeypatch.setattr(sampling, "PIECE_BYTES", sampling.PIECE_BYTES // 8)
+    for module in (sampling, input_sampler):
+        monkeypatch.setattr(module, "PIECE_BYTES", PIECE_BYTES // 8)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwatch.estimate.sampling import spread_out
+from memwatch.estimate.input_sampler import spread_out
 from memwatch.estimate.statistics import Cell, Range, added, like_the_others, quantile, token_ranges, with_unseen
 
 
