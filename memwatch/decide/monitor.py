@@ -23,6 +23,9 @@ class Monitor:
         self._history.add(sample)
         return forecast(self._history, self.reserve_of)
 
+    def nothing_moved_until(self, clock_s: float) -> None:
+        self._history.nothing_moved_until(clock_s)
+
     def forget(self) -> None:
         """After a time in which nothing was sampled: an average over it says nothing about now."""
         self._history.forget()

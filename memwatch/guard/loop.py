@@ -15,8 +15,9 @@ from typing import Any
 from memwatch.channel import Channel
 from memwatch.core.kernel_kills import KernelKills
 from memwatch.core.sample import Process, Sample
+from memwatch.core.units import MIB
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step, after, observed
-from memwatch.decide.forecast import Forecast, next_interval_s
+from memwatch.decide.forecast import SLOWEST_INTERVAL_S, Forecast, next_interval_s
 from memwatch.decide.ladder import interval_s as ladder_interval_s
 from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.monitor import Monitor
@@ -52,6 +53,10 @@ from memwatch.record.journal import Journal
 FOR_ALL = (*ENDING, signal.SIGCONT)
 # A guard that thrashes with everybody else is late, too; it takes half a second to know again what goes on.
 OVERSLEPT_S = 5.0
+# So near to the end of headroom the job is read as often as its room: whose growth it is decides what is done.
+URGENT_S = 3.0
+# Less is what a machine at rest moves to and fro within a second.
+MOVED_BYTES = 4 * MIB
 KILLED = 128 + signal.SIGKILL
 BRIEF_PAUSE_S = 1.0
 # For each process of a paused job: between two looks at what signals wait for all of them, which take 15 us each.
@@ -195,7 +200,7 @@ class Guard:
         self._wake()
         sample = self._sample({os.getpid()})
         outlook, verdict = self._monitor.observe(sample)
-        self._is_urgent = verdict.level >= Level.WARN
+        self._is_urgent = verdict.level >= Level.WARN or outlook.is_within(URGENT_S)
         self._state = observed(self._state, verdict.level, outlook, self._ladder_settings)
         turn = self._together.turn(sample, outlook, verdict, self._state)
         self._teller.sample(sample, verdict, verdict_facts(outlook, verdict) | turn_facts(turn))
@@ -206,8 +211,30 @@ class Guard:
         if self._killed_s is not None:
             self._kill_the_rest()
         interval_s = self._config.interval_s or ladder_interval_s(self._state, outlook, next_interval_s(outlook))
-        self._due_s = time.monotonic() + interval_s
-        self._wait(interval_s)
+        if self._config.interval_s is None and self._is_at_rest(verdict, outlook):
+            self._rest(interval_s)
+        else:
+            self._due_s = time.monotonic() + interval_s
+            self._wait(interval_s)
+
+    def _is_at_rest(self, verdict: Verdict, outlook: Forecast) -> bool:
+        if verdict.level >= Level.WARN or outlook.seconds_left is not None or outlook.headroom_bytes is None:
+            return False
+        return not self._actor.is_paused and self._state.hold_again_bytes is None and self._ended is None
+
+    def _rest(self, interval_s: float) -> None:
+        """Up to a second without a sample, in which only the use of memory is read: small rooms are small for long."""
+        before = self._machine.room_use()
+        began_s = time.monotonic()
+        while not self._is_news:
+            checked_s = time.monotonic()
+            self._due_s = checked_s + interval_s
+            self._wait(interval_s)
+            if _has_moved(before, self._machine.room_use()):
+                self._monitor.nothing_moved_until(checked_s)
+                return
+            if time.monotonic() + interval_s > began_s + SLOWEST_INTERVAL_S:
+                return
 
     def _is_pause_over(self, sample: Sample, outlook: Forecast) -> bool:
         """Whether somebody else has ended it. A pause is verified: who goes on to grow in it is killed."""
@@ -431,6 +458,12 @@ class Guard:
 
     def _alive(self) -> list[Process]:
         return [process for process in self._job_now() if process.state not in "ZX"]
+
+
+def _has_moved(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+    if len(before) != len(after):
+        return True
+    return any(abs(now - then) >= MOVED_BYTES for then, now in zip(before, after, strict=True))
 
 
 def _whole(value: object, otherwise: int) -> int:

@@ -59,6 +59,10 @@ class Cgroup1:
             limits.append(Limit(f"{self._path} (with swap)", with_swap_limit, used, swap, shmem_bytes=shmem))
         return limits
 
+    def use_bytes(self) -> int | None:
+        """All that is charged to it, if that is limited: one read, for whoever wants to know whether anything moves."""
+        return None if _limit_in(self._limit.read()) is None else self._usage.number()
+
     def _reclaimable_slab_bytes(self) -> int:
         """Caches of file names and inodes, which the kernel drops before it kills.
 
@@ -102,6 +106,10 @@ class Cgroup2:
         used = max(current - cache, 0)
         return [Limit(self._path, min(set_limits), used, self._swap.number(), shmem_bytes=shmem)]
 
+    def use_bytes(self) -> int | None:
+        limited = any(_limit_in(file.read()) is not None for file in (self._max, self._high))
+        return self._current.number() if limited else None
+
     def close(self) -> None:
         for file in (self._max, self._high, self._current, self._swap, self._stat):
             file.close()
@@ -125,6 +133,10 @@ class Limits:
             self._chains[text] = self._chain(text, memberships[text])
         limits = {limit.path: limit for chain in self._chains.values() for group in chain for limit in group.limits()}
         return tuple(limits.values())
+
+    def use_bytes(self) -> list[int]:
+        """Of each cgroup with a limit that the last `read` has found."""
+        return [use for chain in self._chains.values() for group in chain if (use := group.use_bytes()) is not None]
 
     def missing(self) -> list[tuple[str, str]]:
         has_v1 = any(mount.version == 1 for mount in self._mounts())

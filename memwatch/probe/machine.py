@@ -102,6 +102,11 @@ class Machine:
             job_counters=self._job_counters() if job else None,
         )
 
+    def room_use(self) -> tuple[int, ...]:
+        """A number for every room of the last sample that changes when memory is taken there: a twentieth of the cost
+        of a sample, so that a job at rest in a small room can be checked ten times a second."""
+        return (self._memory.available_bytes() or 0, *self._limits.use_bytes())
+
     def job(self, clock_s: float, roots: Collection[int], spared: Collection[int] = ()) -> tuple[Process, ...]:
         """The job alone, looking everywhere at once whatever it costs: for the moment before it is signalled."""
         self._job, self._roots = self._tree.read(roots, clock_s, spared, thorough=True), roots

@@ -49,6 +49,11 @@ class HostMemory:
         others = [_bytes_after(text, key) or 0 for key in (b"KernelStack:", b"PageTables:", b"Percpu:")]
         return KernelMemory(reclaimable, unreclaimable, sum(others))
 
+    def available_bytes(self) -> int | None:
+        """As the kernel counts it: one read, for whoever wants to know whether anything moves."""
+        kib = number_after(self._meminfo.read() or b"", b"MemAvailable:")
+        return None if kib is None else kib * KIB
+
     def missing(self) -> Missing:
         if self.read() is not None:
             return []
