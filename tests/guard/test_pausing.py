@@ -149,6 +149,35 @@ def test_a_signal_that_the_job_ignores_does_not_end_its_pause() -> None:
         assert is_paused(job)
 
 
+def test_a_signal_that_the_job_sends_to_its_own_does_not_end_a_pause(tmp_path: Path) -> None:
+    """It waits for a held process, like one from outside; but it was sent before."""
+    # The child sends, because it is the last to be held.
+    script = f"""
+import os, signal, time
+signal.signal(signal.SIGTERM, lambda *_: None)
+parent = os.getpid()
+if os.fork() == 0:
+    open("{tmp_path}/ready", "w").close()
+    while True:
+        os.kill(parent, signal.SIGCONT)
+        os.kill(parent, signal.SIGTERM)
+while True:
+    time.sleep(1000)
+"""
+    with Watched(sys.executable, "-c", script, interval_s=0.1) as watched:
+        job = watched.event("start")["pid"]
+        wait_until((tmp_path / "ready").exists)
+        watched.pids += children(job)
+        for _ in range(5):
+            pause(watched)
+            watched.events.clear()
+            for _ in range(3):
+                watched.event("sample")
+            assert is_paused(job)
+            assert not watched.has("action")
+            resume(watched)
+
+
 def test_who_is_killed_in_a_pause_is_reported_to_its_parent() -> None:
     with Watched("sh", "-c", "sleep 1000; exit 7") as watched:
         job = watched.event("start")["pid"]
