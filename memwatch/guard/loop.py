@@ -124,6 +124,7 @@ class Guard:
         self._signalled = False
         self._first_of_pause: Sample | None = None
         self._pause_again_s = self._pending_due_s = float("-inf")
+        self._pending_before: dict[int, set[signal.Signals]] = {}
         self._killed: set[int] = set()
         self._killed_s: float | None = None
         self._killed_one = False  # a single process, because its pause did not hold
@@ -238,14 +239,11 @@ class Guard:
 
     def _is_pause_over(self, sample: Sample, outlook: Forecast) -> bool:
         """Whether somebody else has ended it. A pause is verified: who goes on to grow in it is killed."""
-        waiting = []
-        if sample.clock_s >= self._pending_due_s:
-            waiting = [pending_signals(process.pid) for process in sample.job]
-            self._pending_due_s = sample.clock_s + len(waiting) * PENDING_INTERVAL_S
-        if any(signals & set(ENDING) for signals in waiting):
+        waiting = self._signals_since_pause(sample)
+        if waiting & set(ENDING):
             self._carry_out(Action(Step.RESUME, "the job has a signal to end, and needs to run for that"), By.USER)
             return True
-        if self._actor.was_continued() or any(signal.SIGCONT in signals for signals in waiting):
+        if self._actor.was_continued() or signal.SIGCONT in waiting:
             self._carry_out(Action(Step.RESUME, "resumed by SIGCONT from outside memwatch"), By.USER)
             return True
         self._first_of_pause = first = self._first_of_pause or sample
@@ -257,6 +255,14 @@ class Guard:
             done = self._actor.kill_one(culprit.process)
             self._teller.action(Action(Step.KILL, culprit.reason), By.GUARD, done, None)
         return False
+
+    def _signals_since_pause(self, sample: Sample) -> set[signal.Signals]:
+        """What waits for any process of the paused job, and was sent from outside: the job itself cannot send."""
+        if sample.clock_s < self._pending_due_s:
+            return set()
+        self._pending_due_s = sample.clock_s + len(sample.job) * PENDING_INTERVAL_S
+        before = self._pending_before
+        return {s for p in sample.job for s in pending_signals(p.pid) - before.get(p.pid, set())}
 
     def _kill_the_rest(self) -> None:
         """What was born while the rest was being killed."""
@@ -329,10 +335,13 @@ class Guard:
 
     def _pause(self, action: Action) -> Done:
         self._take_in_news()  # A stop by the terminal (Ctrl-Z) that came before is still passed on as such.
+        was_paused = self._actor.is_paused
         self._first_of_pause = None
         # A pause of tenths of a second has no deadline to announce; but the watcher must know when it is overdue.
         is_over_s = time.monotonic() + BRIEF_PAUSE_S if action.is_brief else action.deadline_s
         done = self._actor.pause(is_over_s)
+        if not was_paused:
+            self._pending_before = {pid: pending_signals(pid) for pid in done.pids}
         if not self._actor.is_paused:
             self._pause_again_s = time.monotonic() + PAUSE_AGAIN_S
         return done

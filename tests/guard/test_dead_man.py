@@ -3,15 +3,12 @@
 import signal
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from memwatch.core.sample import Process
 from memwatch.core.units import MIB
 from memwatch.decide.dead_man import LONGEST_SILENCE_S, MARGIN_S, SLOW_WAIT_S, STOPPED_WAIT_S, Remedy, remedy
-from memwatch.guard.hold import Holder
-from memwatch.probe.stat import parse_stat
+from memwatch.guard import ptrace
 from tests.cage import Cage, needs_cage
 from tests.guard.processes import Watched, is_paused, send, state_of, wait_until
 from tests.helpers import HANG_S
@@ -80,10 +77,10 @@ def test_a_stopped_guard_is_woken_at_the_deadline(cage: Cage) -> None:
 @needs_cage
 def test_a_guard_that_stays_stopped_is_killed_and_its_job_runs_on(cage: Cage) -> None:
     with paused_hog(cage) as watched:
-        holder = Holder()  # SIGCONT does not wake who is held so.
+        # Its main thread, which SIGCONT does not wake then.
         guard = watched.guard.pid
-        start_ticks = parse_stat(Path(f"/proc/{guard}/stat").read_bytes()).start_ticks
-        assert holder.hold(Process(guard, start_ticks, 1, "S", 0, 0, 0.0, None, None, "guard")) == 0
+        assert ptrace.seize(guard) == 0
+        assert ptrace.interrupt(guard) == 0
         wait_until(lambda: state_of(guard) is None, "the watcher kills it")
         assert watched.guard.wait(HANG_S) == -signal.SIGKILL
         wait_until(lambda: not is_paused(watched.pids[0]), "the job runs on")

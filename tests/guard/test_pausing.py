@@ -16,6 +16,7 @@ import pytest
 from memwatch.core.sample import Process, Sample
 from memwatch.core.units import GIB, MIB
 from memwatch.decide.pause_check import SMALLEST_GROWTH_BYTES, runaway
+from memwatch.probe.pending import pending_signals
 from tests.guard.processes import (
     NoPtrace,
     Watched,
@@ -149,6 +150,35 @@ def test_a_signal_that_the_job_ignores_does_not_end_its_pause() -> None:
         assert is_paused(job)
 
 
+def test_a_signal_that_the_job_sends_to_its_own_does_not_end_a_pause(tmp_path: Path) -> None:
+    """It waits for a held process, like one from outside; but it was sent before."""
+    # The child sends, because it is the last to be held.
+    script = f"""
+import os, signal, time
+signal.signal(signal.SIGTERM, lambda *_: None)
+parent = os.getpid()
+if os.fork() == 0:
+    open("{tmp_path}/ready", "w").close()
+    while True:
+        os.kill(parent, signal.SIGCONT)
+        os.kill(parent, signal.SIGTERM)
+while True:
+    time.sleep(1000)
+"""
+    with Watched(sys.executable, "-c", script, interval_s=0.1) as watched:
+        job = watched.event("start")["pid"]
+        wait_until((tmp_path / "ready").exists)
+        watched.pids += children(job)
+        for _ in range(5):
+            pause(watched)
+            watched.events.clear()
+            for _ in range(3):
+                watched.event("sample")
+            assert is_paused(job)
+            assert not watched.has("action")
+            resume(watched)
+
+
 def test_who_is_killed_in_a_pause_is_reported_to_its_parent() -> None:
     with Watched("sh", "-c", "sleep 1000; exit 7") as watched:
         job = watched.event("start")["pid"]
@@ -179,6 +209,33 @@ def test_a_process_under_a_debugger_is_paused_and_runs_on() -> None:
                 wait_until(lambda: clock.read_text() not in ("", before))  # noqa: B023
             watched.tell("kill")
             watched.event("exit")
+
+
+def test_what_a_process_of_the_job_holds_by_ptrace_stays_held(tmp_path: Path) -> None:
+    """A debugger at a breakpoint, or a memwatch in memwatch that has paused its own job."""
+    script = f"""
+import subprocess, time
+from memwatch.guard import ptrace
+child = subprocess.Popen(["sleep", "1000"])
+ptrace.seize(child.pid)
+ptrace.interrupt(child.pid)
+with open("{tmp_path}/new", "w") as file:
+    file.write(str(child.pid))
+import os; os.rename("{tmp_path}/new", "{tmp_path}/pid")
+time.sleep(1000)
+"""
+    with Watched(sys.executable, "-c", script) as watched:
+        job = watched.event("start")["pid"]
+        wait_until((tmp_path / "pid").exists)
+        child = int((tmp_path / "pid").read_text())
+        watched.pids.append(child)
+        wait_until(lambda: state_of(child) == "t")
+        assert pause(watched)["pids"] == [job, child]
+        wait_until(lambda: is_paused(job))
+        resume(watched)
+        wait_until(lambda: not is_paused(job))
+        assert state_of(child) == "t"
+        assert pending_signals(child) == set()
 
 
 # What a user without rights does to a process of another: root may do everything.
