@@ -55,7 +55,7 @@ def chosen_ui(wish: str, is_ascii: bool, command: Sequence[str] = ()) -> str:
         raise UsageError(f"{command[0]} needs the terminal for itself; use --ui plain")
     if wish != "auto":
         return wish
-    if not has_terminal:
+    if not has_terminal or not _is_in_foreground():
         return "plain"
     why = _why_not_full(os.environ, is_ascii, command)
     if why is None:
@@ -92,6 +92,14 @@ def speaks_unicode(environment: Mapping[str, str]) -> bool:
     """By the locale. Where none is set Python takes UTF-8, and so do today's terminals."""
     locale = next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environment.get(name))), "C.UTF-8")
     return locale.upper().replace("-", "").endswith("UTF8")
+
+
+def _is_in_foreground() -> bool:
+    """Whether the terminal is ours to draw on: a program that was started with & is stopped when it does."""
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except OSError:
+        return False
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

@@ -103,11 +103,6 @@ class Actor:
         killed, refused = self._send([process], signal.SIGKILL)
         return Done(killed, _result(killed, refused, "killed"))
 
-    def pass_on(self, number: int, to_all: bool) -> list[int]:
-        """A signal that memwatch was sent and the job is meant to have."""
-        alive = self._alive()
-        return self._send(alive if to_all else alive[:1], number)[0]
-
     def not_yet_stopped(self) -> set[int]:
         """Of the paused processes, those that still run: in the kernel, where a stop does not reach them at once."""
         running = {p.pid for p in self._stopped if _state(p.pid) not in (*"TtZX", None)}

@@ -5,9 +5,13 @@ from typing import NamedTuple
 
 
 class GuardConfig(NamedTuple):
-    """`ignored_signals` are those that whoever ran memwatch wanted to be ignored."""
+    """`front_pid` is set if the front stands for the job: what happens to one happens to the other (stand_in.py).
 
-    terminal_fd: int | None = None
+    `closed_streams`, `ignored_signals` and `blocked_signals` are what memwatch was started with (inherited.py).
+    """
+
+    front_pid: int | None = None
+    takes_terminal: bool = False  # The job becomes the terminal's foreground process group, as by a shell.
     captures_output: bool = False  # The job gets a terminal of its own, and views show what it writes there.
     terminal_rows: int = 24
     terminal_columns: int = 80
@@ -20,7 +24,9 @@ class GuardConfig(NamedTuple):
     keeps_record: bool = True
     lowers_priority: bool = True
     may_be_unguarded: bool = False  # Run the job even where memory cannot be read.
+    closed_streams: tuple[int, ...] = ()
     ignored_signals: tuple[int, ...] = ()
+    blocked_signals: tuple[int, ...] = ()
 
     def to_json(self) -> str:
         return json.dumps(self._asdict())
@@ -28,4 +34,5 @@ class GuardConfig(NamedTuple):
     @classmethod
     def from_json(cls, text: str) -> "GuardConfig":
         data = json.loads(text)
-        return cls(**{**data, "ignored_signals": tuple(data["ignored_signals"])})
+        lists = ("closed_streams", "ignored_signals", "blocked_signals")
+        return cls(**{**data, **{name: tuple(data[name]) for name in lists}})

@@ -7,16 +7,14 @@ from the journal and the present from the socket, and nothing is missed or seen 
 import os
 import socket
 import stat
-import struct
 from collections.abc import Callable
 from contextlib import suppress
 
-from memwatch.channel import Channel
+from memwatch.channel import Channel, peer_of
 from memwatch.errors import MemwatchError
 from memwatch.record.folder import SOCKET_SUFFIX, SUFFIX
 
 MOST_WAITING = 8
-_PEER = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 class Door:
@@ -46,7 +44,7 @@ class Door:
             line, _ = self._listener.accept()
         except OSError:
             return None
-        if peer_uid(line) not in (os.geteuid(), 0):
+        if peer_of(line)[1] not in (os.geteuid(), 0):
             line.close()
             return None
         return Channel(line)
@@ -62,7 +60,7 @@ def connect(journal_path: str) -> Channel:
     line = socket.socket(socket.AF_UNIX)
     try:
         _in_folder(socket_path(journal_path), line.connect)
-        if peer_uid(line) not in (os.geteuid(), 0):
+        if peer_of(line)[1] not in (os.geteuid(), 0):
             raise MemwatchError(f"the guard of {journal_path} belongs to another user")
     except OSError as error:
         line.close()
@@ -75,12 +73,6 @@ def connect(journal_path: str) -> Channel:
 
 def socket_path(journal_path: str) -> str:
     return os.path.abspath(journal_path).removesuffix(SUFFIX) + SOCKET_SUFFIX
-
-
-def peer_uid(line: socket.socket) -> int:
-    """Whom the kernel saw at the other end."""
-    _, uid, _ = _PEER.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
-    return int(uid)
 
 
 def _is_left_behind(path: str) -> bool:

@@ -8,6 +8,7 @@ import selectors
 import signal
 import socket
 import time
+from contextlib import suppress
 from dataclasses import replace
 from types import FrameType
 from typing import Any
@@ -31,26 +32,28 @@ from memwatch.guard import system
 from memwatch.guard.act import Actor, Done
 from memwatch.guard.before import reserve_bytes, reserve_for
 from memwatch.guard.hold import Holder
-from memwatch.guard.listen import Ear
+from memwatch.guard.job_channel import JobChannel, JobListener
+from memwatch.guard.left_behind import restore_rank
 from memwatch.guard.notify import notify
 from memwatch.guard.order import Order
 from memwatch.guard.output import JobOutput
 from memwatch.guard.runs_together import RunsTogether
 from memwatch.guard.scope import JobScope
-from memwatch.guard.spawn import BY_TERMINAL, HANDLED, IGNORED, containment
+from memwatch.guard.spawn import HANDLED, IGNORED, containment
+from memwatch.guard.stand_in import StandIn
 from memwatch.guard.tell import Teller
 from memwatch.guard.views import Views
 from memwatch.guard.wait import Ended, reap
 from memwatch.guard.watcher import Watcher
 from memwatch.probe.glance import glance
 from memwatch.probe.machine import Machine
-from memwatch.probe.pending import ENDING, pending_signals
+from memwatch.probe.pending import ENDING, is_suspended, pending_signals
 from memwatch.probe.position import InputPosition
 from memwatch.record.events import Event, output_event
 from memwatch.record.journal import Journal
 
-# Signals that end or interrupt are for everyone in the job, as a terminal sends them; others for its first process.
-FOR_ALL = (*ENDING, signal.SIGCONT)
+# Sent to the job's process group, as a terminal, timeout and a shell's kill %1 send them; others to its first process.
+FOR_GROUP = (*ENDING, signal.SIGCONT)
 # A guard that thrashes with everybody else is late, too; it takes half a second to know again what goes on.
 OVERSLEPT_S = 5.0
 # So near to the end of headroom the job is read as often as its room: whose growth it is decides what is done.
@@ -75,16 +78,17 @@ class Guard:
         front: Channel,
         job_pid: int,
         started_t: float,
-        job_channel: Channel,
+        job_listener: JobListener | None,
         scope: JobScope,
         shmem_before_bytes: int | None = None,
     ) -> None:
         self._job_pid = job_pid
         self._started_t = started_t
         self._scope = scope
-        self._job_channel = job_channel
+        self._job_listener = job_listener
         self._config = config = order.config
         self._watcher = watcher
+        self._stand_in = StandIn(config.front_pid, job_pid)
         self._selector = selectors.DefaultSelector()
         self._views = Views(self._selector, self._obey)
         self._views.add(front)
@@ -122,6 +126,7 @@ class Guard:
         self._stopped_by: By | None = None
         self._ended: Ended | None = None
         self._signalled = False
+        self._has_lost_front = False
         self._first_of_pause: Sample | None = None
         self._pause_again_s = self._pending_due_s = float("-inf")
         self._pending_before: dict[int, set[signal.Signals]] = {}
@@ -135,7 +140,7 @@ class Guard:
         self._listen_to_signals()
         self._teller.start(self._started_t, *self._facts(), pid=self._job_pid, missing=self._machine.missing())
         self._open_door()
-        self._job_ear = Ear(self._selector, self._job_channel, self._heed_job, time.monotonic)
+        self._job_channel = JobChannel(self._selector, self._job_listener, self._heed_job)
         if self._output is not None:
             self._selector.register(self._output, selectors.EVENT_READ, self._hear_output)
         system.lock_memory()  # All is loaded; and the job was started before, so that it does not share in it.
@@ -153,7 +158,7 @@ class Guard:
         return bool(self._alive())
 
     def _finish(self, ended: Ended) -> int:
-        self._job_ear.take_the_last()  # A short job has told it all while we were loading.
+        self._job_channel.take_the_last()  # A short job has told it all while we were loading.
         if self._actor.is_paused:
             self._actor.resume()  # Somebody has killed the job's first process while all of it was paused.
         if self._output is not None:
@@ -166,13 +171,15 @@ class Guard:
         code = ExitCode.STOPPED if self._stopped_by == By.GUARD else ended.exit_code
         self._views.close()  # Before the journal says that it is over: nobody is to find a door and no guard.
         more = {"kernel_oom": True} if self._is_kernels_doing(ended) else {}
-        self._teller.exit(ended, code, self._stopped_by, left_behind=self._left_behind(), **more)
+        by = self._stopped_by or (By.USER if self._has_lost_front else None)
+        self._teller.exit(ended, code, by, left_behind=self._left_behind(), **more)
         self._watcher.dismiss()
+        self._stand_in.job_has_ended()
         return code
 
     def _is_kernels_doing(self, ended: Ended) -> bool:
         """A shell tells in its exit code of a child that was killed."""
-        if self._stopped_by is not None or ended.exit_code != KILLED:
+        if self._stopped_by is not None or self._has_lost_front or ended.exit_code != KILLED:
             return False
         return self._kernel_kills.happened_by(self._sample({os.getpid()}).clock_s)
 
@@ -206,6 +213,8 @@ class Guard:
         turn = self._together.turn(sample, outlook, verdict, self._state)
         self._teller.sample(sample, verdict, verdict_facts(outlook, verdict) | turn_facts(turn))
         self._look_at_position(sample)
+        if not self._actor.is_paused:
+            self._stand_in.follow_front()
         self._scope.follow(sample, self._reserve)
         if not (self._actor.is_paused and self._is_pause_over(sample, outlook)):
             self._climb(verdict, outlook, turn)
@@ -242,6 +251,9 @@ class Guard:
         waiting = self._signals_since_pause(sample)
         if waiting & set(ENDING):
             self._carry_out(Action(Step.RESUME, "the job has a signal to end, and needs to run for that"), By.USER)
+            return True
+        if is_suspended(self._job_pid):
+            self._suspend_instead()
             return True
         if self._actor.was_continued() or signal.SIGCONT in waiting:
             self._carry_out(Action(Step.RESUME, "resumed by SIGCONT from outside memwatch"), By.USER)
@@ -362,17 +374,19 @@ class Guard:
                 self._pass_output_on(self._output)
             self._listen_again(now)
             self._watcher.beat(now)
+            if self._stand_in.front_was_killed() and not self._has_lost_front:
+                self._end_with_front()
             if self._is_news or now >= deadline:
                 return
 
     def _next_due_s(self, deadline: float) -> float:
-        due_s = min(deadline, self._views.due_s, self._job_ear.due_s, self._watcher.due_s)
+        due_s = min(deadline, self._views.due_s, self._job_channel.due_s, self._watcher.due_s)
         return due_s if self._output is None else min(due_s, self._output.due_s)
 
     def _listen_again(self, now: float) -> None:
         self._views.listen(now)
-        if self._job_ear.due_s <= now:
-            self._job_ear.listen()
+        if self._job_channel.due_s <= now:
+            self._job_channel.listen()
 
     def _listen_to_signals(self) -> None:
         self._wakeup, ring = socket.socketpair()
@@ -394,10 +408,11 @@ class Guard:
         self._wakeup.recv(4096)
         if self._signalled:
             self._signalled = False
-            self._actor.pass_on(signal.SIGTERM, to_all=True)
+            self._pass_on(signal.SIGTERM, to_group=True)
         self._take_in_news()
 
     def _take_in_news(self) -> None:
+        self._job_channel.admit()  # Before it is reaped: who has reported and ended is still known to be of the job.
         news = reap(self._job_pid, self._holder.take_status)
         self._ended = self._ended or news.ended
         self._is_news = self._ended is not None  # Of a job that is being ended, every death is.
@@ -407,8 +422,10 @@ class Guard:
             self._spared.add(self._watcher.pid)
         if self._watcher.pid in news.stopped:
             self._watcher.wake()
-        if news.stopped_by in BY_TERMINAL:
+        if news.stopped_by is not None and not self._actor.is_paused and self._stand_in.job_was_stopped():
             self._teller.suspended(news.stopped_by)
+        elif news.was_continued:
+            self._stand_in.job_was_continued()
 
     def _heed_job(self, message: dict[str, Any]) -> None:
         match message.pop("event", None):
@@ -447,11 +464,7 @@ class Guard:
     def _obey(self, message: dict[str, Any]) -> None:
         command = str(message.get("command"))
         if command == "signal":
-            number = _whole(message.get("number"), 0)
-            if number == signal.SIGCONT and self._actor.is_paused:
-                self._carry_out(Action(Step.RESUME, "asked for"), By.USER)
-            elif number != signal.SIGSTOP:  # That is `pause`, which is undone if the guard dies.
-                self._actor.pass_on(number, to_all=number in FOR_ALL)
+            self._obey_signal(_whole(message.get("number"), 0), to_group=message.get("to_group") is True)
         elif command in ("guard_on", "guard_off"):
             self._switch(command == "guard_on")
         elif command == Step.SHARD and not self._ladder_settings.can_shard:
@@ -461,9 +474,38 @@ class Guard:
         elif command in set(Step) - {Step.WARN}:
             self._carry_out(Action(Step(command), "asked for"), By.USER)
 
+    def _obey_signal(self, number: int, to_group: bool) -> None:
+        """A signal that the front was sent, or a view asks for."""
+        if number == signal.SIGCONT and not self._stand_in.front_passes_on_continue():
+            return
+        if number == signal.SIGCONT and self._actor.is_paused:
+            self._carry_out(Action(Step.RESUME, "asked for"), By.USER)
+        elif number != signal.SIGSTOP:  # That is `pause`, which is undone if the guard dies.
+            self._pass_on(number, to_group=to_group or number in FOR_GROUP)
+
+    def _pass_on(self, number: int, to_group: bool) -> None:
+        """The job is our child and not reaped yet: its pid, which names its group too, is still its own."""
+        if self._ended is None:
+            with suppress(OSError):
+                (os.killpg if to_group else os.kill)(self._job_pid, number)
+
+    def _suspend_instead(self) -> None:
+        """Ctrl-Z during a pause: the job stops for its user, who has the shell back, and goes on with fg."""
+        self._carry_out(Action(Step.RESUME, "suspended from the terminal"), By.USER)
+        self._pass_on(signal.SIGTSTP, to_group=True)  # Where a SIGCONT resumes, it discards the one that waits.
+
+    def _end_with_front(self) -> None:
+        """Somebody has killed `memwatch run`, and means the job: subprocess.run(timeout=) does so."""
+        self._has_lost_front = True
+        self._pass_on(signal.SIGKILL, to_group=True)
+        killed = Done([self._job_pid], "done")
+        self._teller.action(Action(Step.KILL, "memwatch run was killed"), By.USER, killed, None)
+
     def _left_behind(self) -> int:
         """Processes of the job that live on without it, and without a guard."""
-        return len(self._alive())
+        pids = [process.pid for process in self._alive()]
+        restore_rank(pids, self._config.lowers_priority)
+        return len(pids)
 
     def _alive(self) -> list[Process]:
         return [process for process in self._job_now() if process.state not in "ZX"]

@@ -5,10 +5,12 @@ comes before both, loads next to nothing. The guard then waits for its order (or
 """
 
 import os
+import signal
 import socket
 import sys
 
 from memwatch.errors import ExitCode
+from memwatch.guard import inherited
 
 
 class StartedGuard:
@@ -23,15 +25,22 @@ _started: list[StartedGuard] = []
 
 
 def begin() -> None:
+    """Start a guard with this process's descriptors and environment, which are meant for its job."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # Or the guard's exit code could not be waited for.
+    for_the_job = inherited.extra_descriptors()
     ours, theirs = socket.socketpair()
     theirs.set_inheritable(True)
     pid = os.fork()  # Not posix_spawn, which leaves two signals ignored for every program that comes after.
     if pid == 0:
         try:
-            os.execv(sys.executable, [sys.executable, "-m", "memwatch.guard", str(theirs.fileno())])
+            # -P: a json.py in the current folder is not the guard's.
+            command = [sys.executable, "-P", "-m", "memwatch.guard", str(theirs.fileno())]
+            os.execve(sys.executable, command, inherited.environment())
         finally:
             os._exit(ExitCode.BROKEN)
     theirs.close()
+    for fd in for_the_job:
+        os.close(fd)
     _started.append(StartedGuard(pid, ours))
 
 

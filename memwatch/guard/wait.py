@@ -24,6 +24,7 @@ class Ended:
 class News:
     ended: Ended | None = None
     stopped_by: int | None = None  # the signal that stopped the job, ours or another's
+    was_continued: bool = False  # the job, by SIGCONT, ours or another's
     stopped: frozenset[int] = frozenset()  # children that a signal has stopped
     gone: frozenset[int] = frozenset()  # whose pids may be given to others from now on
 
@@ -36,27 +37,32 @@ def reap(job_pid: int, take_status: Callable[[int, int], bool] | None = None) ->
     """
     ended: Ended | None = None
     stopped_by: int | None = None
+    was_continued = False
     stopped: set[int] = set()
     gone: set[int] = set()
     while True:
         try:
-            pid, status, used = os.wait4(-1, os.WNOHANG | os.WUNTRACED)
+            pid, status, used = os.wait4(-1, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)
         except ChildProcessError:
             break
         if pid == 0:
             break
+        if os.WIFCONTINUED(status):
+            if pid == job_pid:
+                stopped_by, was_continued = None, True
+            continue
         if take_status is not None and take_status(pid, status):
             continue
         if os.WIFSTOPPED(status):
             stopped.add(pid)
-        elif os.WIFEXITED(status) or os.WIFSIGNALED(status):
+        else:
             gone.add(pid)
         if pid != job_pid:
             continue
         if os.WIFSTOPPED(status):
-            stopped_by = os.WSTOPSIG(status)
+            stopped_by, was_continued = os.WSTOPSIG(status), False
         elif os.WIFSIGNALED(status):
             ended = Ended(None, os.WTERMSIG(status), used.ru_maxrss * KIB)
         elif os.WIFEXITED(status):
             ended = Ended(os.WEXITSTATUS(status), None, used.ru_maxrss * KIB)
-    return News(ended, stopped_by, frozenset(stopped), frozenset(gone))
+    return News(ended, stopped_by, was_continued, frozenset(stopped), frozenset(gone))

@@ -22,6 +22,14 @@ def _bit(number: signal.Signals) -> int:
     return 1 << (number - 1)
 
 
+def is_suspended(pid: int, proc_root: str = "/proc") -> bool:
+    """Whether Ctrl-Z waits for a process that is stopped otherwise, and will stop it when it runs on."""
+    status = read_file(f"{proc_root}/{pid}/status") or b""
+    waiting = _set_in(status, b"SigPnd:") | _set_in(status, b"ShdPnd:")
+    passed_over = _set_in(status, b"SigBlk:") | _set_in(status, b"SigIgn:")
+    return bool(waiting & ~passed_over & 1 << (signal.SIGTSTP - 1))
+
+
 def _set_in(status: bytes, name: bytes) -> int:
     digits = status.partition(b"\n" + name)[2].split(b"\n", 1)[0].strip()
     return int(digits, 16) if digits else 0

@@ -22,7 +22,10 @@ from memwatch.tokenize.rss import rss_bytes
 from tests.guard.processes import Guarded, Watched, children, is_paused, send, state_of, wait_until
 from tests.helpers import memwatch
 
-SAY = "import os, sys, time; os.write(int(os.environ['MEMWATCH_CHANNEL']), os.fsencode(sys.argv[1]) + b'\\n')"
+SAY = (
+    "import os, socket, sys, time; line = socket.socket(socket.AF_UNIX); "
+    "line.connect(chr(0) + os.environ['MEMWATCH_CHANNEL'][1:]); line.sendall(os.fsencode(sys.argv[1]) + b'\\n')"
+)
 HUGE = "9" * 1000
 
 

@@ -93,7 +93,7 @@ def test_the_door_is_for_its_owner_alone(journal: Path, monkeypatch: pytest.Monk
         wait_until(path.exists)
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     door = join.Door(str(journal.with_name("other.jsonl")))
-    monkeypatch.setattr(join, "peer_uid", lambda line: 12345)
+    monkeypatch.setattr(join, "peer_of", lambda line: (1, 12345))
     stranger = socket.socket(socket.AF_UNIX)
     stranger.connect(join.socket_path(str(journal.with_name("other.jsonl"))))
     assert door.admit() is None

@@ -53,6 +53,8 @@ class Fronted:
         found = json.loads(pids.read_text())
         self.stopped: int = found["stopped"]
         self.others: list[int] = found["others"]
+        # On a busy machine the signal has been sent and has not stopped it yet.
+        wait_until(lambda: state_of(self.stopped) == "T", "the job has stopped its child")
         (self.guard,) = children(self.front.pid)
         self.watchers = [pid for pid in children(self.guard) if command_of(pid)[:1] == ["memwatch-watcher"]]
 
