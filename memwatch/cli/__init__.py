@@ -12,10 +12,10 @@ def main() -> int:
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.argv[1:2] == ["run"]:
-        from memwatch.guard import starting
+        from memwatch.guard import start_guard
 
-        starting.begin()
+        start_guard.begin()
     from memwatch.cli.commands import memwatch
-    from memwatch.cli.invoke import invoke
+    from memwatch.command_line import invoke
 
     return invoke(memwatch, "memwatch", sys.argv[1:])

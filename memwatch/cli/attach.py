@@ -11,13 +11,14 @@ import click
 
 from memwatch.channel import Channel
 from memwatch.cli.plain import PlainView
-from memwatch.cli.ui import ScreenOptions, chosen_ui, screen_options
-from memwatch.core.units import format_duration
+from memwatch.cli.ui import chosen_ui, screen_options
 from memwatch.errors import ExitCode
-from memwatch.guard.join import connect
-from memwatch.record.find import journal_of
-from memwatch.record.replay import lines_of, parse_event
-from memwatch.record.runs import changes_pause
+from memwatch.guard.attach_socket import connect
+from memwatch.journal.find_run import journal_of
+from memwatch.journal.reader import lines_of, parse_event
+from memwatch.journal.run_list import changes_pause
+from memwatch.model.units import format_duration
+from memwatch.tui.screen_options import ScreenOptions
 
 MOST_COMMAND_CHARACTERS = 200  # of a greeting
 
@@ -57,7 +58,7 @@ def _on_screen(path: str, options: ScreenOptions) -> int:
             codes.append(int(event["code"]))
 
     with closing(connect(path)) as guard:
-        from memwatch.tui.run_screen import RunScreen
+        from memwatch.tui.run_view import RunScreen
 
         screen = RunScreen(options, path)
         if not screen.follow(guard, heed):

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from memwatch.cli.parameters import DOCUMENTS, SIZE, WORKERS
+from memwatch.command_line import DOCUMENTS, SIZE, WORKERS
 from memwatch.errors import ExitCode
 
 # Where the output is not a terminal.

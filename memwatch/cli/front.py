@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from memwatch.channel import Channel
 from memwatch.cli.signal_reader import SignalReader
 from memwatch.errors import Broken, ExitCode, printable
-from memwatch.guard import inherited, starting, system
+from memwatch.guard import inherited, start_guard, system
 from memwatch.guard.config import GuardConfig
 from memwatch.guard.order import give_order
-from memwatch.guard.starting import StartedGuard
-from memwatch.probe.pending import ENDING
+from memwatch.guard.start_guard import StartedGuard
+from memwatch.probe.pending_signals import ENDING
 
 if TYPE_CHECKING:
     from memwatch.cli.plain import PlainView
@@ -124,7 +124,7 @@ class Front:
             blocked_signals=started_with.blocked_signals,
         )
         try:
-            guard = starting.take()
+            guard = start_guard.take()
             self._job_terminal = give_order(guard.view, config, self._command)
         except OSError as error:
             raise Broken(f"cannot start the guard: {error.strerror}") from error
@@ -225,7 +225,7 @@ class Front:
 
     def _continue_what_guard_stopped(self) -> None:
         """The guard is gone; if it has died in a pause, and its watcher with it, nobody else would (watcher.py)."""
-        from memwatch.guard.signals import signal_process
+        from memwatch.guard.send_signal import signal_process
 
         for pid, start_ticks in self._stopped_by_guard:
             signal_process(pid, start_ticks, signal.SIGCONT)

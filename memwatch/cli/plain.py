@@ -7,12 +7,12 @@ import time
 from contextlib import suppress
 from typing import Any, TextIO
 
-from memwatch.core.ending import RunSummary, closing_line, needs_care
-from memwatch.core.progress import plausible_progress
-from memwatch.core.units import format_count, format_duration, format_size
 from memwatch.decide.actions import IN_WORDS, outcome, was_carried_out
 from memwatch.errors import printable
-from memwatch.record.events import waits_for_pid, waits_for_reason
+from memwatch.journal.events import waits_for_pid, waits_for_reason
+from memwatch.model.ending import RunSummary, closing_line, needs_care
+from memwatch.model.job_progress import plausible_progress
+from memwatch.model.units import format_count, format_duration, format_size
 
 # Elsewhere than on a terminal: every second at first, so that one sees it move; then less, for the sake of log files.
 EVERY_SECOND_FOR_S = 30.0

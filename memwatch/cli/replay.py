@@ -5,12 +5,13 @@ import time
 
 import click
 
-from memwatch.cli.ui import ScreenOptions, require_screen, screen_options
+from memwatch.cli.ui import require_screen, screen_options
 from memwatch.errors import ExitCode, MemwatchError, printable
-from memwatch.record.events import encode
-from memwatch.record.find import journal_of
-from memwatch.record.index import JournalIndex
-from memwatch.record.machine_log import read_machine_events
+from memwatch.journal.events import encode
+from memwatch.journal.find_run import journal_of
+from memwatch.journal.record_files import read_machine_events
+from memwatch.journal.run_index import JournalIndex
+from memwatch.tui.screen_options import ScreenOptions
 
 MACHINE = "machine"
 DEFAULT_HOURS = 24.0

@@ -8,10 +8,11 @@ import click
 
 from memwatch.cli.commands import is_like_tokenize, shown
 from memwatch.cli.front import Front
-from memwatch.cli.parameters import RESERVE, SECONDS, AskedReserve
-from memwatch.cli.ui import ScreenOptions, chosen_ui, screen_options
+from memwatch.cli.ui import chosen_ui, screen_options
+from memwatch.command_line import RESERVE, SECONDS, AskedReserve
 from memwatch.errors import UsageError
 from memwatch.guard.config import GuardConfig
+from memwatch.tui.screen_options import ScreenOptions
 
 
 class RunCommand(click.Command):
@@ -85,7 +86,7 @@ def run(
     import shutil
 
     from memwatch.tui.draw.layout import output_columns
-    from memwatch.tui.run_screen import RunScreen
+    from memwatch.tui.run_view import RunScreen
 
     size = shutil.get_terminal_size()
     columns = output_columns(size.columns)

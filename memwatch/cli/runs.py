@@ -12,11 +12,11 @@ from typing import Any
 
 import click
 
-from memwatch.core.programs import as_given
-from memwatch.core.units import format_duration, format_size
 from memwatch.errors import ExitCode, MemwatchError, printable
-from memwatch.record.folder import runs_path
-from memwatch.record.runs import RunInfo, list_runs
+from memwatch.journal.folder import runs_path
+from memwatch.journal.run_list import RunInfo, list_runs
+from memwatch.model.programs import as_given
+from memwatch.model.units import format_duration, format_size
 
 UNKNOWN = "-"
 # Where a terminal is narrow, so that there is room to tell what was run; when is also in its id.

@@ -13,12 +13,12 @@ from dataclasses import asdict
 import click
 
 from memwatch.cli.diagnosis_text import block, width
-from memwatch.core.units import MIB
 from memwatch.diagnose.collect.input_forecast import forecast_of
 from memwatch.diagnose.scripts.hits import Hit
 from memwatch.diagnose.scripts.read import read_script
 from memwatch.diagnose.scripts.script_forecast import InputForecast
 from memwatch.errors import ExitCode, MemwatchError, printable
+from memwatch.model.units import MIB
 
 MOST_BYTES = 4 * MIB
 

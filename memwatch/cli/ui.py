@@ -3,22 +3,13 @@
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 import click
 
-from memwatch.core.interactive import needs_terminal
+from memwatch.cli.interactive import needs_terminal
 from memwatch.errors import UsageError, printable
-
-
-@dataclass(frozen=True, slots=True)
-class ScreenOptions:
-    """How the full screen is to look."""
-
-    is_ascii: bool = False
-    theme: str = "auto"
-
+from memwatch.tui.screen_options import speaks_unicode
 
 Command = Callable[..., Any]
 
@@ -86,12 +77,6 @@ def _why_not_full(environment: Mapping[str, str], is_ascii: bool, command: Seque
 def can_draw(environment: Mapping[str, str], is_ascii: bool) -> bool:
     """Whether a terminal shows more than letters, one after the other."""
     return _why_not_full(environment, is_ascii) is None
-
-
-def speaks_unicode(environment: Mapping[str, str]) -> bool:
-    """By the locale. Where none is set Python takes UTF-8, and so do today's terminals."""
-    locale = next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environment.get(name))), "C.UTF-8")
-    return locale.upper().replace("-", "").endswith("UTF8")
 
 
 def _is_in_foreground() -> bool:

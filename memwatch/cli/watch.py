@@ -2,9 +2,10 @@
 
 import click
 
-from memwatch.cli.parameters import SECONDS
-from memwatch.cli.ui import ScreenOptions, require_screen, screen_options
+from memwatch.cli.ui import require_screen, screen_options
+from memwatch.command_line import SECONDS
 from memwatch.errors import ExitCode
+from memwatch.tui.screen_options import ScreenOptions
 
 
 @click.command()

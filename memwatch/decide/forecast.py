@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
 
-from memwatch.core.units import GIB, MIB
 from memwatch.decide.history import HOST, History, Point
+from memwatch.model.units import GIB, MIB
 
 # Seconds and pieces. Each half as long again as the one before, from three samples at 10 Hz to what History keeps; and
 # before them one of two pieces, for 1 GiB that a hog of 2 GiB/s takes in half a second.

@@ -8,7 +8,7 @@ counts what was swapped out, net, as used. Page cache appears in neither.
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 
-from memwatch.core.sample import JobCounters, Sample
+from memwatch.model.sample import JobCounters, Sample
 
 HOST = ""  # the name of the host's room; a limit's is its path
 KEPT_S = 30.0

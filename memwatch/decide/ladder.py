@@ -31,12 +31,12 @@ that follows from what was carried out.
 
 from dataclasses import replace
 
-from memwatch.core.units import MIB, format_duration, format_size
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step
 from memwatch.decide.forecast import Forecast
 from memwatch.decide.thresholds import USUAL, Level, Thresholds, assess, is_the_jobs, is_thrashing
 from memwatch.decide.turns import ALONE, Turn
 from memwatch.decide.verdict import Verdict
+from memwatch.model.units import MIB, format_duration, format_size
 
 SMALL_JOB_BYTES = 64 * MIB  # less than a browser tab
 # Of the reserve: with so much headroom a paused job resumes at once.

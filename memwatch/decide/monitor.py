@@ -1,9 +1,9 @@
 """Monitor: samples in, forecast and verdict out. The guard, the recorder and `memwatch watch` judge by the same one."""
 
-from memwatch.core.sample import Sample
 from memwatch.decide.forecast import Forecast, ReserveOf, forecast
 from memwatch.decide.history import History
 from memwatch.decide.verdict import Decider, Verdict
+from memwatch.model.sample import Sample
 
 
 class Monitor:

@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from memwatch.core.sample import Process, Sample
-from memwatch.core.units import MIB, format_size
+from memwatch.model.sample import Process, Sample
+from memwatch.model.units import MIB, format_size
 
 # Less than this may be rounding, or pages that were about to be counted.
 SMALLEST_GROWTH_BYTES = 16 * MIB

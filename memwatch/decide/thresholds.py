@@ -14,8 +14,8 @@ Free swap is not looked at: it silences nothing.
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 
-from memwatch.core.units import MIB
 from memwatch.decide.forecast import Forecast, Rates
+from memwatch.model.units import MIB
 
 
 class Level(IntEnum):

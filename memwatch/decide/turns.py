@@ -21,8 +21,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memwatch.core.units import MIB, format_size
 from memwatch.decide.history import HOST
+from memwatch.model.units import MIB, format_size
 
 # Growth says nothing of how far it goes: what has taken x may take several x more. With 4, of three jobs in a room of
 # 2 GiB the younger two are paused at about 120 and 170 MiB, and of three jobs of 1 GiB in 16 GiB none (test_turns.py).

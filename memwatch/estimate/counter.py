@@ -8,9 +8,9 @@ import time
 
 import numpy as np
 
-from memwatch.core.python_list import LARGEST_SHARED_INT
-from memwatch.core.units import KIB, MIB
 from memwatch.errors import MemwatchError
+from memwatch.model.python_list import LARGEST_SHARED_INT
+from memwatch.model.units import KIB, MIB
 from memwatch.tokenize.blocks import Layout
 from memwatch.tokenize.encoding import BadBytes, BadRecord, BlockEncoder
 from memwatch.tokenize.settings import Settings

@@ -13,10 +13,10 @@ import time
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
-from memwatch.core.units import KIB
 from memwatch.errors import MemwatchError
 from memwatch.estimate.counter import Counter
 from memwatch.estimate.statistics import Cell, Range, with_unseen
+from memwatch.model.units import KIB
 from memwatch.tokenize.blocks import Block, BlockReader, Layout, Position
 from memwatch.tokenize.cuts import TextCuts
 from memwatch.tokenize.documents import separator_named

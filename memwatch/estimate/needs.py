@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memwatch.core import python_list
-from memwatch.core.reserve import default_reserve_bytes
-from memwatch.core.sample import Sample
-from memwatch.core.units import MIB, format_size
+from memwatch.decide.reserve import default_reserve_bytes
 from memwatch.estimate.statistics import Range
+from memwatch.model import python_list
+from memwatch.model.sample import Sample
+from memwatch.model.units import MIB, format_size
 
 # Speed differs from one minute to the next, even on a machine without other work; found by comparing with whole runs.
 FASTER, SLOWER = 0.7, 1.6

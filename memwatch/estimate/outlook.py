@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from memwatch.core import python_list
-from memwatch.core.units import MIB, format_size
 from memwatch.errors import MemwatchError, UsageError
 from memwatch.estimate.counter import Counter
 from memwatch.estimate.needs import (
@@ -23,6 +21,8 @@ from memwatch.estimate.needs import (
 )
 from memwatch.estimate.sampling import Sampled, sample_inputs
 from memwatch.estimate.statistics import Range, added
+from memwatch.model import python_list
+from memwatch.model.units import MIB, format_size
 from memwatch.probe.machine import Machine, disk_free_bytes
 from memwatch.tokenize.checkpoint import PARTIAL
 from memwatch.tokenize.encoding import BlockEncoder

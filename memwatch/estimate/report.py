@@ -11,12 +11,12 @@ import math
 import textwrap
 from typing import Any
 
-from memwatch.core.units import format_count, format_duration, format_number, format_size
 from memwatch.errors import printable
 from memwatch.estimate.needs import Fit
 from memwatch.estimate.outlook import Outlook
 from memwatch.estimate.sampling import Sampled
 from memwatch.estimate.statistics import Range
+from memwatch.model.units import format_count, format_duration, format_number, format_size
 from memwatch.tokenize.formats import HEADER_BYTES
 
 LABEL_WIDTH = 9

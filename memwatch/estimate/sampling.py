@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from memwatch.core.units import MIB
 from memwatch.estimate.counter import Counter
 from memwatch.estimate.input_sampler import PIECE_BYTES, InputSampler, block_reader, is_enough, is_plain, usual_bytes
 from memwatch.estimate.statistics import LEAST_UNSEEN_SPREAD, Cell, Range, like_the_others, token_ranges, with_unseen
+from memwatch.model.units import MIB
 from memwatch.tokenize.blocks import Position
 from memwatch.tokenize.inputs import Input
 from memwatch.tokenize.settings import DEFAULT_BLOCK_BYTES

@@ -1,4 +1,4 @@
-"""The guard's own process: `python -m memwatch.guard VIEW_FD`, started by `memwatch run` (starting.py)."""
+"""The guard's own process: `python -m memwatch.guard VIEW_FD`, started by `memwatch run` (start_guard.py)."""
 
 import os
 import signal
@@ -13,8 +13,8 @@ from memwatch.errors import ExitCode
 from memwatch.guard import inherited, system
 from memwatch.guard.job_channel import JobListener
 from memwatch.guard.order import Order, wait_for_order
-from memwatch.guard.place import Place, seek_place
 from memwatch.guard.readable import NOTHING_TO_GUARD_BY, memory_can_be_read
+from memwatch.guard.scope.placement import Place, seek_place
 from memwatch.guard.spawn import CannotStart, Start, spawn
 from memwatch.guard.watcher import Watcher
 
@@ -47,8 +47,8 @@ def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int
     scope = into_scope = None
     # What is not needed on a machine without systemd is not waited for there.
     if config.reserve_bytes is not None or isinstance(place, Place):
-        from memwatch.core.reserve import ReserveTooLarge
-        from memwatch.guard.before import reserve_for
+        from memwatch.decide.reserve import ReserveTooLarge
+        from memwatch.guard.reserve_at_start import reserve_for
         from memwatch.probe.glance import glance
 
         try:
@@ -57,7 +57,7 @@ def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int
         except ReserveTooLarge as error:  # Nothing is run under a promise that cannot be kept.
             return _refuse(view, str(error), ExitCode.USAGE)
         if isinstance(place, Place):
-            from memwatch.guard.scope import JobScope
+            from memwatch.guard.scope.job_scope import JobScope
 
             scope = JobScope(place)
             into_scope = partial(scope.take_in, machine=machine, reserve=reserve)
@@ -82,7 +82,7 @@ def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int
             watcher.keep_terminal(order.terminal[0])
         # The rest is loaded while the job starts, which has not taken much memory yet.
         from memwatch.guard.loop import Guard
-        from memwatch.guard.scope import JobScope
+        from memwatch.guard.scope.job_scope import JobScope
 
         scope = scope or JobScope(place)
         return Guard(order, watcher, front, job_pid, started_t, listener, scope, shmem_before_bytes).run()

@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from memwatch.core.sample import Process
 from memwatch.guard.hold import Holder
-from memwatch.guard.signals import send_signal
+from memwatch.guard.send_signal import send_signal
 from memwatch.guard.watcher import Watcher
+from memwatch.model.sample import Process
 from memwatch.probe.files import number_after, read_file
 
 # A tree that forks while it is being stopped is looked at again until nothing new is found.

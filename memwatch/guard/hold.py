@@ -15,8 +15,8 @@ import errno
 import os
 from collections.abc import Iterable
 
-from memwatch.core.sample import Process
 from memwatch.guard import ptrace
+from memwatch.model.sample import Process
 from memwatch.probe.files import read_file
 from memwatch.probe.stat import parse_stat
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memwatch.channel import ADDRESS_PREFIX, Channel, peer_of
-from memwatch.guard.listen import SHARE_S, Ear, Heed
+from memwatch.guard.bounded_reader import SHARE_S, Ear, Heed
 from memwatch.probe.stat import parse_stat
 
 MOST_WAITING = 8

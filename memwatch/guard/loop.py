@@ -14,11 +14,9 @@ from types import FrameType
 from typing import Any
 
 from memwatch.channel import Channel
-from memwatch.core.kernel_kills import KernelKills
-from memwatch.core.sample import Process, Sample
-from memwatch.core.units import MIB
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step, after, observed
 from memwatch.decide.forecast import SLOWEST_INTERVAL_S, Forecast, next_interval_s
+from memwatch.decide.kernel_kills import KernelKills
 from memwatch.decide.ladder import interval_s as ladder_interval_s
 from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.monitor import Monitor
@@ -30,27 +28,29 @@ from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.errors import ExitCode
 from memwatch.guard import system
 from memwatch.guard.act import Actor, Done
-from memwatch.guard.before import reserve_bytes, reserve_for
+from memwatch.guard.event_stream import Teller
 from memwatch.guard.hold import Holder
 from memwatch.guard.job_channel import JobChannel, JobListener
+from memwatch.guard.job_output import JobOutput
 from memwatch.guard.left_behind import restore_rank
 from memwatch.guard.notify import notify
 from memwatch.guard.order import Order
-from memwatch.guard.output import JobOutput
+from memwatch.guard.reserve_at_start import reserve_bytes, reserve_for
 from memwatch.guard.runs_together import RunsTogether
-from memwatch.guard.scope import JobScope
+from memwatch.guard.scope.job_scope import JobScope
 from memwatch.guard.spawn import HANDLED, IGNORED, containment
 from memwatch.guard.stand_in import StandIn
-from memwatch.guard.tell import Teller
 from memwatch.guard.views import Views
 from memwatch.guard.wait import Ended, reap
 from memwatch.guard.watcher import Watcher
+from memwatch.journal.events import Event, output_event
+from memwatch.journal.writer import Journal
+from memwatch.model.sample import Process, Sample
+from memwatch.model.units import MIB
 from memwatch.probe.glance import glance
 from memwatch.probe.machine import Machine
-from memwatch.probe.pending import ENDING, is_suspended, pending_signals
+from memwatch.probe.pending_signals import ENDING, is_suspended, pending_signals
 from memwatch.probe.position import InputPosition
-from memwatch.record.events import Event, output_event
-from memwatch.record.journal import Journal
 
 # Sent to the job's process group, as a terminal, timeout and a shell's kill %1 send them; others to its first process.
 FOR_GROUP = (*ENDING, signal.SIGCONT)

@@ -8,8 +8,8 @@ starts no program.
 import os
 import time
 
-from memwatch.guard.dbus import Connection
-from memwatch.guard.dbus_message import DBusError, Target, Value
+from memwatch.guard.scope.dbus import Connection
+from memwatch.guard.scope.dbus_message import DBusError, Target, Value
 
 # To connect and to write, which a bus that works does at once.
 LONGEST_S = 0.1

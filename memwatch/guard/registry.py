@@ -24,9 +24,9 @@ from contextlib import suppress
 
 from memwatch.decide.turns import GuardedRun, RunState
 from memwatch.errors import printable
+from memwatch.journal.liveness import GuardId
 from memwatch.probe.files import read_file
 from memwatch.probe.stat import Stat, parse_stat
-from memwatch.record.alive import GuardId
 
 SHARED_FOLDERS = ("/run/memwatch", "/dev/shm/memwatch-runs", "/tmp/memwatch-runs")
 SUFFIX = ".run"

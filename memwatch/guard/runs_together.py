@@ -6,17 +6,17 @@ changes that matters to others, and theirs are read only while it can matter, bo
 
 from collections.abc import Sequence
 
-from memwatch.core.programs import is_tokenizer, program_name
-from memwatch.core.reserve import Reserve
-from memwatch.core.sample import Sample
-from memwatch.core.units import MIB
 from memwatch.decide.actions import ActionState, By
 from memwatch.decide.forecast import Forecast
 from memwatch.decide.history import HOST
+from memwatch.decide.reserve import Reserve
 from memwatch.decide.thresholds import Level
 from memwatch.decide.turns import ALONE, GROWING_S, GuardedRun, RunState, Standing, Turn, take_turn
 from memwatch.decide.verdict import Verdict
 from memwatch.guard.registry import Registry
+from memwatch.model.programs import is_tokenizer, program_name
+from memwatch.model.sample import Sample
+from memwatch.model.units import MIB
 from memwatch.probe.cgroup_paths import parse_membership
 from memwatch.probe.files import read_file
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memwatch.core.units import KIB
+from memwatch.model.units import KIB
 
 
 @dataclass(frozen=True, slots=True)

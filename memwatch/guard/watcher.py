@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 
 from memwatch.decide.dead_man import Remedy, remedy
 from memwatch.guard import system
-from memwatch.guard.signals import signal_process
+from memwatch.guard.send_signal import signal_process
 
 if TYPE_CHECKING:
-    from memwatch.core.sample import Process
+    from memwatch.model.sample import Process
 
 COMMAND_LINE = b"memwatch-watcher"
 # Room for a tree of fifty thousand processes, where the system allows it.

@@ -4,8 +4,8 @@ import os
 from collections.abc import Collection
 from dataclasses import replace
 
-from memwatch.core.sample import Process
-from memwatch.core.units import KIB
+from memwatch.model.sample import Process
+from memwatch.model.units import KIB
 from memwatch.probe.background import Background
 from memwatch.probe.files import number_after, read_file
 from memwatch.probe.procpid import ProcessFiles

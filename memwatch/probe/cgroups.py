@@ -6,8 +6,8 @@ read anew with every sample; only where the cgroups are found is remembered.
 
 from collections.abc import Iterable
 
-from memwatch.core.sample import Limit
-from memwatch.core.units import MIB
+from memwatch.model.sample import Limit
+from memwatch.model.units import MIB
 from memwatch.probe.cgroup_paths import (
     Mount,
     ancestors,

@@ -3,7 +3,7 @@
 Its counters are the job's alone, whatever the neighbours do. Version 2: systemd makes scopes with limits only there.
 """
 
-from memwatch.core.sample import JobCounters
+from memwatch.model.sample import JobCounters
 from memwatch.probe.files import KeptFile, number_after
 from memwatch.probe.procfs import parse_stalls, refaults_in
 

@@ -10,15 +10,15 @@ import time
 from collections.abc import Collection
 from heapq import nlargest
 
-from memwatch.core.files_in_ram import FilesInRam
-from memwatch.core.pace import Pace
-from memwatch.core.sample import JobCounters, Limit, Memory, Process, Sample
+from memwatch.model.sample import JobCounters, Limit, Memory, Process, Sample
 from memwatch.probe.background import Background
 from memwatch.probe.biggest import Biggest
 from memwatch.probe.cgroups import Limits
+from memwatch.probe.cost_budget import Pace
+from memwatch.probe.files_in_ram import FilesInRam
 from memwatch.probe.gpu import GpuReader
 from memwatch.probe.job_cgroup import JobCgroup
-from memwatch.probe.processes import JobTree
+from memwatch.probe.job_tree import JobTree
 from memwatch.probe.procfs import HostMemory, HostPaging, HostPressure
 
 # A job that has shed more branches than this has most of them in the same cgroup.
@@ -78,7 +78,7 @@ class Machine:
         spared: Collection[int] = (),
         is_urgent: bool = False,
     ) -> Sample:
-        """One instant. What `roots` and `spared` mean is told in processes.py; () is the machine without a job.
+        """One instant. What `roots` and `spared` mean is told in job_tree.py; () is the machine without a job.
 
         `is_urgent`: danger is near, and the job is worth more CPU time.
         """

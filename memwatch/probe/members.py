@@ -2,19 +2,19 @@
 
 A sample reads only files that answer at once (procpid.py). The rest is asked for here, read in the background
 (slow_files.py), and used when it has arrived; until then a process is shown by its name, and its own memory is what
-core/own_memory.py makes of it.
+own_memory.py makes of it.
 """
 
 import time
 from collections import Counter, deque
 from dataclasses import dataclass
 
-from memwatch.core.job_total import JobTotal, Key
-from memwatch.core.own_memory import OwnMemory
-from memwatch.core.pace import CpuCredit
-from memwatch.core.sample import Process
-from memwatch.core.units import MIB
+from memwatch.model.job_total import JobTotal, Key
+from memwatch.model.sample import Process
+from memwatch.model.units import MIB
 from memwatch.probe.background import Background
+from memwatch.probe.cost_budget import CpuCredit
+from memwatch.probe.own_memory import OwnMemory
 from memwatch.probe.procpid import Reading
 from memwatch.probe.slow_files import Answer, Request, Transfers, answer, shortened, shown_text
 from memwatch.probe.stat import Stat

@@ -10,9 +10,9 @@ import stat
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from memwatch.core.sample import Process
-from memwatch.core.units import MIB
 from memwatch.errors import printable
+from memwatch.model.sample import Process
+from memwatch.model.units import MIB
 from memwatch.probe.background import Background
 from memwatch.probe.files import number_after, read_file
 

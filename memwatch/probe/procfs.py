@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from memwatch.core.sample import Memory, Paging, Pressure
-from memwatch.core.units import KIB
+from memwatch.model.sample import Memory, Paging, Pressure
+from memwatch.model.units import KIB
 from memwatch.probe.files import KeptFile, number_after, why_unreadable
 
 Missing = list[tuple[str, str]]

@@ -3,7 +3,7 @@
 import os
 from typing import NamedTuple
 
-from memwatch.core.units import KIB, MIB
+from memwatch.model.units import KIB, MIB
 from memwatch.probe.files import KeptFile, number_after, read_file
 from memwatch.probe.stat import Stat, parse_stat
 

@@ -9,11 +9,11 @@ stat, statm, status, children and the links in fd wait for nothing but short spi
 
 from dataclasses import dataclass
 
-from memwatch.core.job_total import Key
-from memwatch.core.own_memory import ShareReading
-from memwatch.core.units import KIB
 from memwatch.errors import printable
+from memwatch.model.job_total import Key
+from memwatch.model.units import KIB
 from memwatch.probe.files import number_after, read_file
+from memwatch.probe.own_memory import ShareReading
 from memwatch.probe.stat import parse_stat
 
 COMMAND_CHARACTERS = 160

@@ -7,11 +7,11 @@ import signal
 import sys
 
 from memwatch.errors import ExitCode, exit_with_sentence, printable
+from memwatch.journal.folder import machine_path, state_path
+from memwatch.journal.machine_record import MachineLog
 from memwatch.probe.biggest import ProcessSizes
 from memwatch.probe.machine import Machine
-from memwatch.record.folder import machine_path, state_path
-from memwatch.record.segments import MachineLog
-from memwatch.recorder.loop import Recorder, RecorderSettings
+from memwatch.recorder.recording import Recorder, RecorderSettings
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 

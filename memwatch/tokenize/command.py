@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from memwatch import job
-from memwatch.cli.invoke import invoke
-from memwatch.cli.parameters import DOCUMENTS, SHARD_TOKENS, SHARE, SIZE, WORKERS
-from memwatch.core.units import format_count, format_duration, format_size
+from memwatch.command_line import DOCUMENTS, SHARD_TOKENS, SHARE, SIZE, WORKERS, invoke
 from memwatch.errors import ExitCode, printable
+from memwatch.model.units import format_count, format_duration, format_size
 from memwatch.tokenize.settings import (
     DEFAULT_BLOCK_BYTES,
     DEFAULT_MODE,
@@ -77,8 +76,8 @@ def tokenize(
     resources = Resources(engine, workers, max_memory, block_size)
     request = Request(inputs, out, settings, resources, errors is not None, fresh, force)
     # Not before: `memwatch run` loads this file to check the command line, and its job must not wait for the rest.
+    from memwatch.tokenize.interrupts import Signals
     from memwatch.tokenize.session import Session, tell
-    from memwatch.tokenize.signals import Signals
 
     channel = job.channel()
     if shard_tokens is not None and settings.mode != "shard":

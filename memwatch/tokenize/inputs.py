@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from memwatch.core.units import KIB, MIB
 from memwatch.errors import MemwatchError, UsageError
+from memwatch.model.units import KIB, MIB
 from memwatch.tokenize.pagecache import STEP_BYTES, ReadBehind, forget
 
 Kind = Literal["text", "jsonl", "parquet"]

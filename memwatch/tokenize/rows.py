@@ -4,8 +4,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from memwatch.core.units import KIB, MIB, format_size
 from memwatch.errors import MemwatchError
+from memwatch.model.units import KIB, MIB, format_size
 from memwatch.tokenize.inputs import LONGEST_RECORD_BYTES, Input, ReadOnce, open_once
 
 BATCH_BYTES = 1 * MIB

@@ -12,9 +12,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from memwatch.core.units import format_count, format_size
 from memwatch.errors import MemwatchError, OutOfSpace, UsageError, printable
 from memwatch.job import HELLO, Channel
+from memwatch.model.units import format_count, format_size
 from memwatch.probe.glance import glance
 from memwatch.tokenize import checkpoint as checkpoints
 from memwatch.tokenize import manifest as manifests
@@ -23,13 +23,13 @@ from memwatch.tokenize.checkpoint import PARTIAL, Checkpoint, Totals
 from memwatch.tokenize.crew import Crew
 from memwatch.tokenize.formats import Names
 from memwatch.tokenize.inputs import Input, find_inputs
+from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.outputs import FileRecord, Outputs, OutputState, publish
 from memwatch.tokenize.pipeline import Limits, Pipeline
 from memwatch.tokenize.plan import Plan, cores_here, plan, usual_limit_bytes
-from memwatch.tokenize.progress import Meter
+from memwatch.tokenize.progress_report import Meter
 from memwatch.tokenize.rows import reading_bytes
 from memwatch.tokenize.settings import Request
-from memwatch.tokenize.signals import Signals
 from memwatch.tokenize.sizing import expected_tokens
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 

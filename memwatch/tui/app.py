@@ -21,7 +21,7 @@ from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Kind, Picture, State
 from memwatch.tui.screens.dashboard import Dashboard
 from memwatch.tui.screens.dialog import Choice, Dialog
-from memwatch.tui.screens.output import OutputScreen
+from memwatch.tui.screens.output_screen import OutputScreen
 from memwatch.tui.sources import Event, Source
 from memwatch.tui.themes import DARK, LIGHT
 from memwatch.tui.widgets.panel import PAGE, Drawing

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memwatch.core.reserve import default_reserve_bytes
+from memwatch.decide.reserve import default_reserve_bytes
 from tests.benchmarks.measure import NotMeasured
 from tests.benchmarks.report import MIB, mebibytes, table
 from tests.benign.jobs import JOBS, work

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from memwatch.core.reserve import default_reserve_bytes
-from memwatch.core.units import GIB, MIB
+from memwatch.decide.reserve import default_reserve_bytes
+from memwatch.model.units import GIB, MIB
 from tests.benign.inputs import AS_NOBODY, Inputs
 from tests.browser import NAMES
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memwatch.core.units import GIB, MIB
+from memwatch.model.units import GIB, MIB
 from tests.benign.curves import Curve, Point, load_curves, save_curves, thin
 from tests.benign.inputs import Inputs
 from tests.benign.jobs import ALL_CAGES, JOBS, Job, Setting, room_bytes

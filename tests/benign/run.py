@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memwatch.core.units import GIB, MIB
+from memwatch.model.units import GIB, MIB
 from tests.benign.curves import load_curves
 from tests.benign.inputs import Inputs
 from tests.benign.jobs import ALL_CAGES, JOBS, Job, Setting, room_bytes

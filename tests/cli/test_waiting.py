@@ -6,7 +6,7 @@ from memwatch.cli.plain import PlainView
 from memwatch.tui.draw import banner
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Kind
-from memwatch.tui.model.story import Story
+from memwatch.tui.model.run_model import Story
 
 REASON = "run 20261116-1421 (prepare.py) goes first; this one resumes when it ends or 3.1 GiB are free"
 WAITS = {"waits_for": {"run": "20261116-1421", "command": "prepare.py", "pid": 7, "reason": REASON}}

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from memwatch.core.units import GIB, MIB
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step, after, observed
 from memwatch.decide.forecast import Forecast
 from memwatch.decide.ladder import next_action
@@ -12,6 +11,7 @@ from memwatch.decide.thresholds import Level, Need
 from memwatch.decide.turns import ALONE, GuardedRun, RunState, Turn
 from memwatch.decide.verdict import Verdict
 from memwatch.guard.runs_together import run_state
+from memwatch.model.units import GIB, MIB
 
 OTHER = GuardedRun("20261116-1", "prepare.py", 1, 1, RunState.RUNNING, GIB, GIB)
 WAITS = Turn(may_resume=False, waits_for=OTHER, reason="run 20261116-1 (prepare.py) goes first")

@@ -6,14 +6,14 @@ from itertools import pairwise
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memwatch.core.sample import Limit, Memory, Paging, Pressure, Process, Sample
-from memwatch.core.units import GIB, MIB
 from memwatch.decide.actions import Action, By, LadderSettings, OnPressure, Step
 from memwatch.decide.forecast import Confidence, Forecast, Rates, forecast, next_interval_s
 from memwatch.decide.history import MOST_POINTS, History
 from memwatch.decide.ladder import interval_s
 from memwatch.decide.thresholds import USUAL, Level, assess
 from memwatch.decide.verdict import Decider, Verdict
+from memwatch.model.sample import Limit, Memory, Paging, Pressure, Process, Sample
+from memwatch.model.units import GIB, MIB
 from tests.decide.machine import Climber
 
 TOTAL = 16 * GIB

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from memwatch.core.units import GIB, MIB
 from memwatch.decide.history import HOST
 from memwatch.decide.turns import (
     PAUSE_DELAY_S,
@@ -20,6 +19,7 @@ from memwatch.decide.turns import (
     Turn,
     take_turn,
 )
+from memwatch.model.units import GIB, MIB
 
 NOW_S = 1000.0
 

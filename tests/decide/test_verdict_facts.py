@@ -1,10 +1,10 @@
 """What a verdict event carries for the views."""
 
-from memwatch.core.units import GIB
 from memwatch.decide.forecast import Confidence, Forecast
 from memwatch.decide.thresholds import Level, Need
 from memwatch.decide.verdict import Verdict
 from memwatch.decide.verdict_facts import verdict_facts
+from memwatch.model.units import GIB
 
 CALM = Verdict(Level.CALM, "fine", None, (), Need(Level.CALM))
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.units import GIB
 from memwatch.diagnose.collect.input_forecast import forecast_of, measured
 from memwatch.errors import MemwatchError
+from memwatch.model.units import GIB
 
 ESTIMATE = {
     "schema": 1,

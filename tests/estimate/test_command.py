@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from memwatch.core.units import GIB, MIB
 from memwatch.estimate.needs import JobMemory, JobSpeed, ListScript, OutputDisk
 from memwatch.estimate.outlook import Outlook
 from memwatch.estimate.report import as_lines
 from memwatch.estimate.sampling import Sampled
 from memwatch.estimate.statistics import Range
+from memwatch.model.units import GIB, MIB
 from memwatch.tokenize.inputs import Input
 from memwatch.tokenize.vocabulary import encoding_named
 from tests.helpers import Finished, error_of, memwatch, read_tokens

@@ -4,9 +4,6 @@ import sys
 
 import pytest
 
-from memwatch.core import python_list
-from memwatch.core.sample import Limit, Memory, Sample
-from memwatch.core.units import GIB, MIB
 from memwatch.estimate.counter import warm_speed
 from memwatch.estimate.needs import (
     Conclusion,
@@ -20,6 +17,9 @@ from memwatch.estimate.needs import (
     output_size,
 )
 from memwatch.estimate.statistics import Range
+from memwatch.model import python_list
+from memwatch.model.sample import Limit, Memory, Sample
+from memwatch.model.units import GIB, MIB
 
 DESKTOP = JobMemory(total_bytes=63 * GIB, available_bytes=41 * GIB, swap_total_bytes=8 * GIB, swap_free_bytes=8 * GIB,
                     limit_bytes=None)  # fmt: skip

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from memwatch.core.units import MIB
 from memwatch.decide.dead_man import LONGEST_SILENCE_S, MARGIN_S, SLOW_WAIT_S, STOPPED_WAIT_S, Remedy, remedy
 from memwatch.guard import ptrace
+from memwatch.model.units import MIB
 from tests.cage import Cage, needs_cage
 from tests.guard.processes import Watched, is_paused, send, state_of, wait_until
 from tests.helpers import HANG_S

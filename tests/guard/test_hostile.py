@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from memwatch.channel import Channel
-from memwatch.core.sample import Process
-from memwatch.guard import join
-from memwatch.guard.listen import MOST_MESSAGES, MOST_READS, SHARE_S, Ear
-from memwatch.guard.signals import signal_process
+from memwatch.guard import attach_socket as join
+from memwatch.guard.bounded_reader import MOST_MESSAGES, MOST_READS, SHARE_S, Ear
+from memwatch.guard.send_signal import signal_process
 from memwatch.guard.views import MOST_VIEWS
 from memwatch.guard.watcher import Watcher
+from memwatch.model.sample import Process
 from memwatch.probe.stat import parse_stat
 from memwatch.tokenize.rss import rss_bytes
 from tests.guard.processes import Guarded, Watched, children, is_paused, send, state_of, wait_until

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.guard import join
+from memwatch.guard import attach_socket as join
 from tests.guard.processes import children, send, state_of, wait_until
 from tests.helpers import HANG_S
 

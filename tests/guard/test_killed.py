@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from memwatch.cli.plain import line_for
-from memwatch.core.kernel_kills import LATELY_S, KernelKills
-from memwatch.core.sample import Paging, Sample
-from memwatch.core.units import MIB
+from memwatch.decide.kernel_kills import LATELY_S, KernelKills
+from memwatch.model.sample import Paging, Sample
+from memwatch.model.units import MIB
 from tests.cage import cage, needs_cage
 from tests.guard.processes import Watched
 from tests.helpers import memwatch

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.guard.signals import signal_process
+from memwatch.guard.send_signal import signal_process
 from memwatch.probe.stat import parse_stat
 from tests.guard.processes import Watched, children, is_paused, send, state_of, wait_until
 

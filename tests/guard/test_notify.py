@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.guard.dbus_message import Kind, encode, split
 from memwatch.guard.notify import notify, session_bus_path
+from memwatch.guard.scope.dbus_message import Kind, encode, split
 from tests.guard.processes import wait_until
 
 needs_bus = pytest.mark.skipif(

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.sample import Process, Sample
-from memwatch.core.units import GIB, MIB
 from memwatch.decide.pause_check import SMALLEST_GROWTH_BYTES, runaway
-from memwatch.probe.pending import pending_signals
+from memwatch.model.sample import Process, Sample
+from memwatch.model.units import GIB, MIB
+from memwatch.probe.pending_signals import pending_signals
 from tests.guard.processes import (
     NoPtrace,
     Watched,

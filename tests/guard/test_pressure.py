@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.units import MIB
+from memwatch.model.units import MIB
 from tests.cage import Cage, needs_cage
 from tests.guard.processes import Watched, state_of, wait_until
 from tests.helpers import HANG_S

@@ -15,7 +15,7 @@ import pytest
 from memwatch.decide.turns import GuardedRun, RunState
 from memwatch.guard import registry as registry_module
 from memwatch.guard.registry import MOST_BYTES, MOST_FILES, MOST_RUNS, SUFFIX, Registry
-from memwatch.record.alive import GuardId
+from memwatch.journal.liveness import GuardId
 from tests.helpers import open_to_others
 
 NOBODY = 65534

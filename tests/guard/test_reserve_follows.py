@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from memwatch.core.units import MIB
+from memwatch.model.units import MIB
 from tests.cage import Cage, cage, needs_cage
 from tests.guard.processes import Watched
 from tests.guard.test_runs_together import JOB

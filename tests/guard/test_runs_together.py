@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.units import GIB
+from memwatch.model.units import GIB
 from tests.cage import Cage, cage, needs_cage
 from tests.guard.processes import Watched, send, wait_until
 from tests.helpers import HANG_S

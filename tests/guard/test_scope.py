@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from memwatch.core.reserve import Reserve
-from memwatch.core.sample import Limit, Memory, Sample
-from memwatch.core.units import GIB, MIB
+from memwatch.decide.reserve import Reserve
 from memwatch.guard import scope as scope_module
-from memwatch.guard.dbus_message import HEADER_BYTES, Field, Kind, Message, decode, encode, message_length
-from memwatch.guard.place import find_place, seek_place
-from memwatch.guard.scope import JobScope
+from memwatch.guard.scope.dbus_message import HEADER_BYTES, Field, Kind, Message, decode, encode, message_length
+from memwatch.guard.scope.job_scope import JobScope
+from memwatch.guard.scope.placement import find_place, seek_place
+from memwatch.model.sample import Limit, Memory, Sample
+from memwatch.model.units import GIB, MIB
 from tests.helpers import HANG_S
 from tests.probe import trees
 from tests.probe.trees import Tree

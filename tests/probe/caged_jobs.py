@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memwatch.core.sample import Sample
+from memwatch.model.sample import Sample
 from memwatch.probe.machine import Machine
 from memwatch.probe.shmem import host_shmem_bytes
 from tests.cage import Cage, cage

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.sample import Limit
+from memwatch.model.sample import Limit
 from memwatch.probe.cgroup_paths import Mount, ancestors, parse_mounts
 from memwatch.probe.cgroups import Limits
 from memwatch.probe.procfs import HostMemory

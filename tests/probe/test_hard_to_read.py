@@ -13,8 +13,8 @@ import pytest
 
 from memwatch.probe import members, slow_files
 from memwatch.probe.background import Background
+from memwatch.probe.job_tree import JobTree
 from memwatch.probe.machine import Machine
-from memwatch.probe.processes import JobTree
 from tests.cage import needs_cage
 from tests.helpers import HANG_S
 from tests.probe.caged_jobs import MIB, watched

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from memwatch.core.sample import JobCounters
+from memwatch.model.sample import JobCounters
 from memwatch.probe.machine import Machine
 from tests.probe import trees
 from tests.probe.trees import MIB, SELF_PID, Tree, add_process

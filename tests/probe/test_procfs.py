@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.sample import Memory, Paging, Pressure
+from memwatch.model.sample import Memory, Paging, Pressure
 from memwatch.probe.files import KeptFile, number_after
 from memwatch.probe.procfs import HostMemory, HostPaging, HostPressure
 from tests.probe.trees import MIB, bare, desktop_with_zram, meminfo, with_zfs

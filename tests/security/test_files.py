@@ -12,7 +12,7 @@ import pytest
 
 from memwatch.channel import VARIABLE
 from memwatch.errors import MemwatchError
-from memwatch.record.folder import make_runs_folder, open_journal
+from memwatch.journal.folder import make_runs_folder, open_journal
 from tests.faults.jobs import PARTIAL
 from tests.guard.processes import Watched, wait_until
 from tests.helpers import Finished, error_of, memwatch, open_to_others

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from memwatch.cli.invoke import invoke
+from memwatch.command_line import invoke
 from memwatch.tokenize.command import tokenize as tokenize_command
 from tests.helpers import Finished, error_of, memwatch
 

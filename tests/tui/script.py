@@ -9,15 +9,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from memwatch.core.sample import Gpu, Memory, Paging, Pressure, Process, Sample
-from memwatch.core.units import GIB, MIB
 from memwatch.decide.actions import LadderSettings, OnPressure, Step
 from memwatch.decide.monitor import Monitor
 from memwatch.decide.verdict_facts import verdict_facts
-from memwatch.record.codec import sample_from_json
-from memwatch.record.events import Event, action_event, exit_event, progress_event, sample_event, verdict_event
+from memwatch.journal.codec import sample_from_json
+from memwatch.journal.events import Event, action_event, exit_event, progress_event, sample_event, verdict_event
+from memwatch.model.sample import Gpu, Memory, Paging, Pressure, Process, Sample
+from memwatch.model.units import GIB, MIB
 from memwatch.tui.model.picture import Kind, Picture
-from memwatch.tui.model.story import Story
+from memwatch.tui.model.run_model import Story
 from tests.decide.machine import Climber
 
 START_T = 1_763_300_000.0

@@ -3,7 +3,7 @@
 from memwatch.tui.draw.glyphs import ASCII, UNICODE
 from memwatch.tui.farewell import MOST_LINES, detached, summary, tail
 from memwatch.tui.model.picture import Kind, Picture
-from memwatch.tui.model.story import Story
+from memwatch.tui.model.run_model import Story
 from tests.tui import script
 
 

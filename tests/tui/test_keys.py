@@ -14,7 +14,7 @@ from memwatch.tui.model.picture import Kind
 from memwatch.tui.replay_app import ReplayApp
 from memwatch.tui.screens.dashboard import Dashboard
 from memwatch.tui.screens.dialog import Dialog
-from memwatch.tui.screens.output import OutputScreen
+from memwatch.tui.screens.output_screen import OutputScreen
 from memwatch.tui.widgets.panel import Panel
 from tests.tui import script
 from tests.tui.running import run_async

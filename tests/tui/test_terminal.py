@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memwatch.guard import join
+from memwatch.guard import attach_socket as join
 from tests.conftest import Reference
 from tests.guard.processes import children, command_of, is_paused, send, state_of, wait_until
 from tests.helpers import read_tokens

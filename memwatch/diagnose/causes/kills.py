@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from memwatch.core.units import format_size
 from memwatch.diagnose.causes.memory_shortage import main_grower
 from memwatch.diagnose.causes.phrases import clock, listed, sentence
 from memwatch.diagnose.evidence import Evidence, Run
@@ -12,6 +11,7 @@ from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.log_events import DaemonKill, Killer
 from memwatch.diagnose.logs.oom import OomKill
 from memwatch.diagnose.timeline.growth import Growth
+from memwatch.model.units import format_size
 
 ONE_INCIDENT_S = 120.0  # kills that follow one another so closely are one story
 SCRIPT_ADVICE = "If it is a Python script: `memwatch diagnose --script FILE` points at the lines that hold everything."

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Sequence
 
-from memwatch.core.units import format_duration, format_size
+from memwatch.model.units import format_duration, format_size
 
 
 def clock(t: float | None, now_t: float) -> str:

@@ -5,10 +5,10 @@ import os
 import sys
 from collections.abc import Mapping
 
-from memwatch.core.python_list import peak_bytes
 from memwatch.diagnose.collect.capture import Captured, command_lines
 from memwatch.diagnose.scripts.script_forecast import InputForecast
 from memwatch.errors import MemwatchError
+from memwatch.model.python_list import peak_bytes
 from memwatch.probe.procfs import HostMemory
 
 ESTIMATE_S = 60.0

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from memwatch.core.units import MIB
 from memwatch.diagnose.logs.log_lines import KERNEL, LogLine
 from memwatch.diagnose.logs.oom import OomKill, OomReader
+from memwatch.model.units import MIB
 
 MOST_EVENTS = 200
 MOST_FRAMES = 60  # of a hung task's stack; it is followed by registers and by other lines

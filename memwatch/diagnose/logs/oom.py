@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from heapq import nlargest
 
-from memwatch.core.units import KIB
+from memwatch.model.units import KIB
 
 MOST_ROWS = 10  # of a table; a machine may have tens of thousands of processes
 _MOST_ROWS_HELD = 1000

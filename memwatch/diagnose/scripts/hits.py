@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memwatch.core.python_list import LEAST_BYTES_PER_TOKEN, MOST_BYTES_PER_TOKEN
+from memwatch.model.python_list import LEAST_BYTES_PER_TOKEN, MOST_BYTES_PER_TOKEN
 
 
 class Pattern(StrEnum):

@@ -5,8 +5,8 @@ Text has 1.4 (Chinese) to 4.7 (English) bytes a token, so the second is a rough 
 
 from dataclasses import dataclass
 
-from memwatch.core.python_list import LEAST_BYTES_PER_TOKEN, MOST_BYTES_PER_TOKEN, peak_bytes
-from memwatch.core.units import format_count, format_size
+from memwatch.model.python_list import LEAST_BYTES_PER_TOKEN, MOST_BYTES_PER_TOKEN, peak_bytes
+from memwatch.model.units import format_count, format_size
 
 TEXT_BYTES_PER_TOKEN = (4.7, 1.4)
 

@@ -2,8 +2,8 @@
 
 import os
 
-from memwatch.core.sample import Process
 from memwatch.errors import printable
+from memwatch.model.sample import Process
 from memwatch.tui.draw.lines import Line, Span, cut, fitting, line, spread
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import size

@@ -2,7 +2,7 @@
 
 import time
 
-from memwatch.core.units import format_count, format_size
+from memwatch.model.units import format_count, format_size
 
 UNKNOWN = "n/a"
 

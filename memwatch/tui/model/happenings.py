@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from memwatch.core.ending import ending
-from memwatch.core.units import format_duration
 from memwatch.decide.actions import IN_WORDS, outcome, was_carried_out
+from memwatch.model.ending import ending
+from memwatch.model.units import format_duration
 from memwatch.tui.model.picture import Happening
 
 _NEXT = {"stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memwatch.core.change import UNKNOWN_CHANGE, Change
-from memwatch.core.sample import Process, Sample
+from memwatch.model.rates import UNKNOWN_CHANGE, Change
+from memwatch.model.sample import Process, Sample
 from memwatch.tui.model.eta import Eta
 from memwatch.tui.model.series import Point
 from memwatch.tui.model.terminal_text import TextLine

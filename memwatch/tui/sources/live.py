@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable
 
 from memwatch.channel import Channel
+from memwatch.journal.run_index import JournalIndex
 from memwatch.probe.input_wait import waits_for_input
-from memwatch.record.index import JournalIndex
 from memwatch.tui.model.picture import Kind, Picture, State
-from memwatch.tui.model.story import Story
+from memwatch.tui.model.run_model import Story
 from memwatch.tui.sources import Event
 from memwatch.tui.sources.past import take_past
 

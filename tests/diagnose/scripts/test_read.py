@@ -6,10 +6,10 @@ from textwrap import dedent
 
 import pytest
 
-from memwatch.core.units import GIB
 from memwatch.diagnose.scripts.hits import WORDS, Pattern
 from memwatch.diagnose.scripts.read import MOST_HITS, SOURCE_CHARACTERS, read_script
 from memwatch.diagnose.scripts.script_forecast import InputForecast
+from memwatch.model.units import GIB
 
 EXAMPLES = Path(__file__).parent / "examples"
 

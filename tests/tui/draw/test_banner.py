@@ -8,7 +8,7 @@ from memwatch.tui.draw import banner, memory, tiny
 from memwatch.tui.draw.lines import cut_words, text_of
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Kind, Picture
-from memwatch.tui.model.story import Story
+from memwatch.tui.model.run_model import Story
 from tests.tui import script
 
 LIMIT = "full in 6 s: the job's 2.0 GiB limit, growing 71.3 MiB/s while other programs take 120.0 MiB more"
