@@ -1,7 +1,7 @@
 """For a terminal too small for anything else: how it is, and the last warning."""
 
 from memwatch.errors import printable
-from memwatch.tui.draw import banner, footer, header, progress
+from memwatch.tui.draw import banner, footer, header, progress_panel
 from memwatch.tui.draw.lines import Line, Span, cut, fitting, line, wrapped
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import percent, size, stopwatch
@@ -26,7 +26,7 @@ def _status(picture: Picture, look: Look, width: int) -> Line:
     if picture.progress is not None and picture.progress.fraction is not None:
         parts += [
             line(Span(percent(picture.progress.fraction, 1), "strong")),
-            progress.when(picture, look, with_range=False),
+            progress_panel.when(picture, look, with_range=False),
         ]
     else:
         parts.append(line(stopwatch(picture.elapsed_s)))

@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import Screen
 
-from memwatch.tui.draw import banner, header, output
+from memwatch.tui.draw import banner, header, output_panel
 from memwatch.tui.draw.lines import Line, Span, cut, joined, line
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.model.picture import Picture
@@ -33,7 +33,7 @@ class OutputScreen(Screen[None]):
         second = Panel(Drawing(banner.lines), "banner")
         second.styles.height = 1
         yield second
-        yield Panel(Drawing(scrolled=output.lines, rows=output.row_count, from_end=True), "whole")
+        yield Panel(Drawing(scrolled=output_panel.lines, rows=output_panel.row_count, from_end=True), "whole")
         last = Panel(Drawing(_keys), "keys")
         last.styles.height = 1
         yield last

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from memwatch.tui.draw import banner, memory, tiny
+from memwatch.tui.draw import banner, memory_panel, tiny
 from memwatch.tui.draw.lines import cut_words, text_of
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Kind, Picture
@@ -75,5 +75,5 @@ def test_words_are_cut_and_numbers_are_not() -> None:
 
 
 def test_before_the_first_sample_memory_is_not_said_to_be_unreadable() -> None:
-    (line,) = memory.lines(picture_of(script.start()), Look(), 60, 5)
+    (line,) = memory_panel.lines(picture_of(script.start()), Look(), 60, 5)
     assert text_of(line) == "no sample yet"
