@@ -228,7 +228,7 @@ FILES = (
         "find", lambda s: shell('find "$1" -type f -size +1k | wc -l; sleep 2', s.inputs.many_files(30_000)), cages=(1,)
     ),
     Job("grep", lambda s: shell('grep -r -c nothing "$1" | wc -l; sleep 2', s.inputs.many_files(30_000)), cages=(1,)),
-    Job("small-files", lambda s: work("small_files", s.scratch, 100_000), cages=(1,)),
+    Job("small-files", lambda s: work("small_files", s.scratch, 40_000), cages=(1,)),
     Job("tar", lambda s: ["tar", "-czf", s.scratch / "all.tar.gz", s.inputs.many_files(30_000)], ("tar",), (1,)),
     Job("gzip", lambda s: shell('gzip -1 -c "$1" > "$2/out"', s.inputs.random_lines(100), s.scratch), ("gzip",), (1,)),
     Job(
@@ -281,7 +281,7 @@ FILES = (
             s.inputs.random_lines(1000),
         ],
         ("sort",),
-        SMALL_CAGES,
+        (3,),
     ),
     Job(
         "sort-unique",
@@ -359,7 +359,7 @@ COMPILERS = (
     ),
     Job(
         "rustc",
-        lambda s: ["rustc", "-O", "--crate-type=lib", "--out-dir", s.scratch, s.inputs.rust_source(60)],
+        lambda s: ["rustc", "-O", "--crate-type=lib", "--out-dir", s.scratch, s.inputs.rust_source(25)],
         ("rustc",),
         SMALL_CAGES,
     ),
