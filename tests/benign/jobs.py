@@ -202,6 +202,7 @@ SHAPES = (
     Job("slowing-to-the-edge", lambda s: work("slowing", s.below(50), 9), NUMPY),
     Job("sawtooth-slow", lambda s: work("sawtooth", s.share(0.3), s.share(0.85), s.share(0.55) / 2, 4), NUMPY),
     Job("sawtooth-fast", lambda s: work("sawtooth", s.share(0.2), s.share(0.9), 2500, 8), NUMPY),
+    Job("sawtooth-long", lambda s: work("sawtooth", s.share(0.2), s.share(0.9), 2500, 30), NUMPY, (1,)),
     Job("sawtooth-near-the-edge", lambda s: work("sawtooth", s.share(0.8), s.below(60), 200, 5), NUMPY),
     Job("bursts", lambda s: work("bursts", s.share(0.85), 7), NUMPY),
     Job("bursts-near-the-edge", lambda s: work("bursts", s.below(60), 7), NUMPY),
