@@ -202,6 +202,7 @@ SHAPES = (
     Job("slowing-to-the-edge", lambda s: work("slowing", s.below(50), 9), NUMPY),
     Job("sawtooth-slow", lambda s: work("sawtooth", s.share(0.3), s.share(0.85), s.share(0.55) / 2, 4), NUMPY),
     Job("sawtooth-fast", lambda s: work("sawtooth", s.share(0.2), s.share(0.9), 2500, 8), NUMPY),
+    Job("sawtooth-long", lambda s: work("sawtooth", s.share(0.2), s.share(0.9), 2500, 30), NUMPY, (1,)),
     Job("sawtooth-near-the-edge", lambda s: work("sawtooth", s.share(0.8), s.below(60), 200, 5), NUMPY),
     Job("bursts", lambda s: work("bursts", s.share(0.85), 7), NUMPY),
     Job("bursts-near-the-edge", lambda s: work("bursts", s.below(60), 7), NUMPY),
@@ -228,7 +229,7 @@ FILES = (
         "find", lambda s: shell('find "$1" -type f -size +1k | wc -l; sleep 2', s.inputs.many_files(30_000)), cages=(1,)
     ),
     Job("grep", lambda s: shell('grep -r -c nothing "$1" | wc -l; sleep 2', s.inputs.many_files(30_000)), cages=(1,)),
-    Job("small-files", lambda s: work("small_files", s.scratch, 100_000), cages=(1,)),
+    Job("small-files", lambda s: work("small_files", s.scratch, 40_000), cages=(1,)),
     Job("tar", lambda s: ["tar", "-czf", s.scratch / "all.tar.gz", s.inputs.many_files(30_000)], ("tar",), (1,)),
     Job("gzip", lambda s: shell('gzip -1 -c "$1" > "$2/out"', s.inputs.random_lines(100), s.scratch), ("gzip",), (1,)),
     Job(
@@ -281,7 +282,7 @@ FILES = (
             s.inputs.random_lines(1000),
         ],
         ("sort",),
-        SMALL_CAGES,
+        (3,),
     ),
     Job(
         "sort-unique",
@@ -359,7 +360,7 @@ COMPILERS = (
     ),
     Job(
         "rustc",
-        lambda s: ["rustc", "-O", "--crate-type=lib", "--out-dir", s.scratch, s.inputs.rust_source(60)],
+        lambda s: ["rustc", "-O", "--crate-type=lib", "--out-dir", s.scratch, s.inputs.rust_source(25)],
         ("rustc",),
         SMALL_CAGES,
     ),
