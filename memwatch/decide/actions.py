@@ -8,6 +8,7 @@ from memwatch.decide.forecast import Forecast
 from memwatch.decide.thresholds import USUAL, Level, Thresholds
 
 NEVER = float("-inf")
+FREED_SHARE = 1 / 4  # of the reserve: so much more headroom means that the job has freed something
 
 
 class OnPressure(StrEnum):
@@ -121,6 +122,8 @@ class ActionState:
     `short_since_s`     since when the job has been at the end of its room: the deadline counts from here, however often
                         it was tried meanwhile
     `hold_again_bytes`  the headroom at which a job that was let run is held again; None: it runs freely
+    `low_*_bytes`       the lowest headroom since the job last freed much
+    `safe_*_bytes`      the lowest headroom at which the job has stopped growing by itself: until there it is not held
     `floor_*_bytes`     headroom and the job when it last had room, or last ran on without growing: what it has taken
                         since, however slowly, is measured from here
     """
@@ -139,6 +142,8 @@ class ActionState:
     resumed_s: float = NEVER
     resumed_headroom_bytes: int = 0
     resumed_job_bytes: int = 0
+    low_headroom_bytes: int | None = None
+    safe_headroom_bytes: int | None = None
     floor_headroom_bytes: int | None = None
     floor_job_bytes: int = 0
     user_resumed_s: float = NEVER
@@ -172,9 +177,20 @@ def observed(
     has_settled = state.hold_again_bytes is not None and forecast.clock_s - state.resumed_s >= settings.settle_s
     if has_settled:
         state = replace(state, hold_again_bytes=None)
+    state = _with_lowest(state, forecast.headroom_bytes, forecast.reserve_bytes, has_settled)
     if has_settled or state.floor_headroom_bytes is None or forecast.headroom_bytes > state.now_floor_bytes:
         return replace(state, floor_headroom_bytes=forecast.headroom_bytes, floor_job_bytes=forecast.job_bytes or 0)
     return state
+
+
+def _with_lowest(state: ActionState, headroom: int, reserve_bytes: int, has_settled: bool) -> ActionState:
+    """A job that goes up and down is not held each time on the way to where it has been before."""
+    low = headroom if state.low_headroom_bytes is None else min(state.low_headroom_bytes, headroom)
+    has_freed = headroom >= low + reserve_bytes * FREED_SHARE
+    if not has_freed and not has_settled:
+        return replace(state, low_headroom_bytes=low)
+    safe = low if state.safe_headroom_bytes is None else min(low, state.safe_headroom_bytes)
+    return replace(state, low_headroom_bytes=headroom, safe_headroom_bytes=max(safe, 0))
 
 
 def after(state: ActionState, action: Action, clock_s: float, by: By, settings: LadderSettings) -> ActionState:

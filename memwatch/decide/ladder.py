@@ -47,6 +47,8 @@ TRY_SHARE = 1 / 4
 TAKEN_SHARE = 1 / 8
 # From a sample to a held job; a busy machine takes twice as long, for which the reserve is there.
 REACTION_S = 0.05
+# Of the headroom at which a job has stopped by itself before: it seldom stops twice at the same place.
+SAFE_SHARE = 0.5
 SLOWEST_TRY_INTERVAL_S = 0.1
 FASTEST_TRY_INTERVAL_S = 0.02
 SAMPLES_PER_ALLOWANCE = 4
@@ -83,15 +85,16 @@ def is_confirmed(
     return True
 
 
-def interval_s(state: ActionState, forecast: Forecast, usual_s: float) -> float:
-    """Until the next sample: a job that uses up an allowance is sampled several times on the way."""
+def interval_s(state: ActionState, settings: LadderSettings, forecast: Forecast, usual_s: float) -> float:
+    """Until the next sample: a job that uses up an allowance, or comes to where it stopped before, is sampled often."""
     if state.paused_s is not None:
         return min(usual_s, SLOWEST_TRY_INTERVAL_S) if state.paused_by == By.GUARD else usual_s
-    if state.hold_again_bytes is None or forecast.headroom_bytes is None:
+    hold_at = state.safe_headroom_bytes if state.hold_again_bytes is None else state.hold_again_bytes
+    if hold_at is None or forecast.headroom_bytes is None:
         return usual_s
-    ahead_s = (
-        (forecast.headroom_bytes - state.hold_again_bytes) / max(state.growth_bytes_s, 1.0) / SAMPLES_PER_ALLOWANCE
-    )
+    if state.hold_again_bytes is None and not forecast.is_within(settings.ahead_s):
+        return usual_s
+    ahead_s = (forecast.headroom_bytes - hold_at) / max(state.growth_bytes_s, 1.0) / SAMPLES_PER_ALLOWANCE
     return min(usual_s, max(min(ahead_s, SLOWEST_TRY_INTERVAL_S), FASTEST_TRY_INTERVAL_S))
 
 
@@ -163,6 +166,8 @@ def _grows_too_far(state: ActionState, settings: LadderSettings, forecast: Forec
         return False
     if state.sharded_s is not None and now_s - state.sharded_s < settings.shard_wait_s and headroom > 0:
         return forecast.job_explains and forecast.is_within(settings.ahead_s / 2)
+    if _was_there_before(state, forecast, headroom):
+        return False
     if state.hold_again_bytes is not None:
         if headroom > state.hold_again_bytes + _next_growth_bytes(state, forecast):
             return False
@@ -174,6 +179,14 @@ def _grows_too_far(state: ActionState, settings: LadderSettings, forecast: Forec
         return False
     taken = int(forecast.reserve_bytes * TAKEN_SHARE)
     return _has_taken(forecast, taken, state.floor_headroom_bytes, state.floor_job_bytes)
+
+
+def _was_there_before(state: ActionState, forecast: Forecast, headroom: int) -> bool:
+    """Is the job, with what it takes until it can be held, still above where it has stopped by itself before?"""
+    if state.safe_headroom_bytes is None:
+        return False
+    growth = (forecast.fill_bytes_s or 0.0) if forecast.is_credible else 0.0
+    return headroom - growth * REACTION_S > state.safe_headroom_bytes * SAFE_SHARE
 
 
 def _next_growth_bytes(state: ActionState, forecast: Forecast) -> float:

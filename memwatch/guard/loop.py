@@ -220,7 +220,9 @@ class Guard:
             self._climb(verdict, outlook, turn)
         if self._killed_s is not None:
             self._kill_the_rest()
-        interval_s = self._config.interval_s or ladder_interval_s(self._state, outlook, next_interval_s(outlook))
+        interval_s = self._config.interval_s or ladder_interval_s(
+            self._state, self._ladder_settings, outlook, next_interval_s(outlook)
+        )
         if self._config.interval_s is None and self._is_at_rest(verdict, outlook):
             self._rest(interval_s)
         else:

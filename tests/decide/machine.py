@@ -168,7 +168,7 @@ class Run:
                     self.actions.append((look.clock_s, action.step, action.reason, look.headroom_bytes or 0))
                 self._carry_out(action.step)
             yield verdict
-            self._pass(interval_s(self.climber.state, look, next_interval_s(look)))
+            self._pass(interval_s(self.climber.state, self.climber.settings, look, next_interval_s(look)))
 
     def first(self, step: Step) -> float | None:
         return next((when for when, done, *_ in self.actions if done == step), None)

@@ -243,7 +243,7 @@ def test_nothing_unknown_crashes_anything(history: list[Sample], on_pressure: On
         verdict = decider.decide(look)
         ladder.step(verdict, look)
         assert 0.05 <= next_interval_s(look) <= 1.0
-        assert 0.02 <= interval_s(ladder.state, look, next_interval_s(look)) <= 1.0
+        assert 0.02 <= interval_s(ladder.state, ladder.settings, look, next_interval_s(look)) <= 1.0
         assert verdict.reason
         assert look.seconds_left is None or look.seconds_left >= 0
 
