@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memwatch.cli.plain import PlainView, line_for, progress_line
+from memwatch.model.ending import ending
 from memwatch.model.job_progress import NUMBERS, plausible_progress
 
 VALUES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.lists(st.text()))
@@ -33,8 +34,12 @@ def test_no_event_is_a_views_end(kind: str, facts: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("signal", "by", "words"), [(9, None, "not by memwatch"), (9, "guard", None), (15, None, None)]
+    ("by", "words"),
+    [
+        pytest.param(None, "the job was killed by SIGKILL (not sent by memwatch)", id="somebody else"),
+        pytest.param("guard", "the guard stopped the job", id="the guard"),
+        pytest.param("user", "you stopped the job", id="the user"),
+    ],
 )
-def test_only_a_kill_that_was_not_ours_is_told(signal: int, by: str | None, words: str | None) -> None:
-    line = line_for({"event": "exit", "code": 128 + signal, "signal": signal, "by": by})
-    assert line is None if words is None else words in (line or "")
+def test_the_ending_says_who_killed_the_job(by: str | None, words: str) -> None:
+    assert ending({"event": "exit", "code": 137, "signal": 9, "by": by}) == words
