@@ -3,7 +3,7 @@
 # make test-vm  boot a Debian guest and test there what needs systemd and cgroup v2 (minutes; the first time as root)
 # make faults  harm tokenize runs in every way, TIMES times each, and compare what they make (about TIMES minutes)
 # make soak    guard tokenize runs for MINUTES minutes, and disturb them
-# make lint    ruff and mypy
+# make lint    ruff, mypy, and the walls between rooms (import-linter)
 # make screenshots   make the pictures in screenshots/ from scripted runs
 # make benign  run a hundred healthy jobs under memwatch in cages of 1, 3 and 8 GiB, and report any harm (30 minutes; root)
 # make curves  run them bare, and record what they take in tests/benign/curves.txt.xz (25 minutes; root, a quiet machine)
@@ -51,8 +51,8 @@ demo/faults.txt: | $(VENV)/installed-dev
 	@$(BIN)/python recipes/make_text.py $@ --megabytes 5
 
 lint: $(VENV)/installed-dev
-	@echo "== ruff and mypy"
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	@echo "== ruff, mypy and import-linter"
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 benign: $(VENV)/installed-bench
 	@$(BIN)/python -m tests.benign.run $(BENIGN_OPTIONS)

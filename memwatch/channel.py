@@ -3,9 +3,14 @@
 import json
 import os
 import socket
+import struct
 from typing import Any
 
 VARIABLE = "MEMWATCH_CHANNEL"
+# A socket without a file (man 7 unix, "abstract"); @ stands for its first byte, NUL, as in ss and /proc/net/unix.
+ADDRESS_PREFIX = "@memwatch-"
+MOST_ADDRESS_BYTES = 100
+_PEER = struct.Struct("3i")  # struct ucred: pid, uid, gid
 # What has no end is not a message. A guard must not keep it.
 MOST_LINE_BYTES = 65536
 MOST_LINES_AT_ONCE = 2048  # no message is so short that more of them make a read
@@ -73,18 +78,26 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return message if isinstance(message, dict) else None
 
 
+def peer_of(line: socket.socket) -> tuple[int, int]:
+    """Pid and user of the process at the other end, as the kernel saw it when it connected or listened."""
+    pid, uid, _ = _PEER.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+    return pid, uid
+
+
 def channel() -> Channel | None:
     """This job's channel, or None outside memwatch. It can be had once: what this process starts will not find it."""
-    number = os.environ.get(VARIABLE, "")
-    if not number.isdecimal() or int(number[:9]) <= 2:
-        return None  # A guard gives no standard stream away.
+    address = os.fsencode(os.environ.get(VARIABLE, ""))
+    if not address.startswith(ADDRESS_PREFIX.encode()) or len(address) > MOST_ADDRESS_BYTES:
+        return None
+    line = socket.socket(socket.AF_UNIX)
+    line.setblocking(False)  # A guard that does not accept must not keep the job waiting.
     try:
-        line = socket.socket(fileno=int(number))
-    except (OSError, OverflowError):
+        line.connect(b"\0" + address[1:])
+        is_guard = peer_of(line)[1] in (os.geteuid(), 0)
+    except OSError:
+        is_guard = False  # The guard has gone; this process was left behind by its job.
+    if not is_guard:
+        line.close()
         return None
-    if line.family != socket.AF_UNIX or line.type != socket.SOCK_STREAM:
-        line.detach()  # The number is from an ancestor's environment, and has been given to something else since.
-        return None
-    os.set_inheritable(line.fileno(), False)
     os.environ.pop(VARIABLE, None)
     return Channel(line)

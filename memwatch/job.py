@@ -18,7 +18,8 @@ In a script of your own, to be run by `memwatch run -- python script.py`:
 Outside memwatch there is no channel, and nothing here does anything: no thread, no socket, no exception. Neither in
 children of the script: they have work of their own to report, and would take commands that are not theirs.
 
-`memwatch run` hands its job one end of a socket, named in MEMWATCH_CHANNEL. Both sides write JSON, a line each:
+MEMWATCH_CHANNEL names a Unix socket that the guard listens on; `@` stands for the NUL byte of an abstract address. The
+first process of the job that connects has the channel until it closes it. Both sides write JSON, a line each:
 
     up      {"event": "hello", "can": ["shard"]}
             {"event": "output", "folder": "/where/files/will/grow"}

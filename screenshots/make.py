@@ -14,13 +14,13 @@ from typing import Any
 import resvg_py
 from textual.pilot import Pilot
 
-from memwatch.record.events import encode
-from memwatch.record.index import JournalIndex
+from memwatch.journal.events import encode
+from memwatch.journal.run_index import JournalIndex
 from memwatch.tui.app import MemwatchApp
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Kind
 from memwatch.tui.replay_app import ReplayApp
-from memwatch.tui.sources.replay import ReplaySource
+from memwatch.tui.sources.replay_source import ReplaySource
 from memwatch.tui.themes import DARK, LIGHT
 from tests.tui import script
 

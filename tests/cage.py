@@ -30,6 +30,11 @@ class Cage:
         self._path = Path(tempfile.mkdtemp(prefix="memwatch-test-", dir=CONTROLLER))
         (self._path / "memory.limit_in_bytes").write_text(str(limit_bytes))
 
+    @property
+    def name(self) -> str:
+        """Its path below the controller, as /proc/PID/cgroup has it."""
+        return f"/{self._path.name}"
+
     def command(self, *command: object) -> list[str]:
         """The command line that enters the cage and becomes `command`."""
         enter = f'echo $$ > "{self._path}/cgroup.procs" && exec "$@"'

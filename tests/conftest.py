@@ -1,6 +1,5 @@
 """Fixtures for all tests: an isolated cache, the reference encoder, real text, and memwatch as a user runs it."""
 
-import os
 import pydoc_data.topics
 import sysconfig
 import time
@@ -16,15 +15,12 @@ from tests.helpers import Finished, memwatch
 
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """No test reads or fills the cache of whoever runs it."""
+    """No test reads or fills the cache of whoever runs it, or waits for a run that is none of its own."""
     folder = tmp_path_factory.mktemp("cache")
-    before = os.environ.get("XDG_CACHE_HOME")
-    os.environ["XDG_CACHE_HOME"] = str(folder)
-    yield folder
-    if before is None:
-        del os.environ["XDG_CACHE_HOME"]
-    else:
-        os.environ["XDG_CACHE_HOME"] = before
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("XDG_CACHE_HOME", str(folder))
+        environment.setenv("MEMWATCH_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
+        yield folder
 
 
 Reference = Callable[[str], list[int]]

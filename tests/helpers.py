@@ -37,9 +37,13 @@ def memwatch(*arguments: object, **options: Any) -> Finished:
 
 
 def error_of(finished: Finished) -> str:
-    """The one sentence that a failure ends with. Progress lines may stand before it; a traceback may not."""
+    """The one sentence that a failure ends with. Progress lines may stand before it; a traceback may not.
+
+    A run that took long, as one does on a busy machine, has a closing line after it.
+    """
     assert "Traceback" not in finished.err, finished.err
-    last = finished.err.strip().splitlines()[-1]
+    lines = finished.err.strip().splitlines()
+    last = next(line for line in reversed(lines) if not line.startswith("memwatch: the job ended with code"))
     assert last.startswith(("memwatch: ", "Error: ")), finished.err
     return last
 

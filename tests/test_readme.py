@@ -123,8 +123,8 @@ def heads(lines: list[str]) -> list[str]:
 
 
 def said_by_memwatch(lines: list[str]) -> set[str]:
-    """'paused', 'told' and the like. Memory may be short here anyway, so more may be said than is shown; on a fast
-    machine there is no time for a warning; and how it went is said only on a terminal."""
+    """'paused', 'stopped' and the like. Memory may be short here anyway, so more may be said than is shown; on a fast
+    machine there is no time for a warning; and the symbol is there only on the full screen."""
     return {line.split()[1] for line in lines if line.startswith("memwatch: ")} - {"WARN", "✓"}
 
 

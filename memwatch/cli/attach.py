@@ -11,12 +11,14 @@ import click
 
 from memwatch.channel import Channel
 from memwatch.cli.plain import PlainView
-from memwatch.cli.ui import ScreenOptions, chosen_ui, screen_options
-from memwatch.core.units import format_duration
+from memwatch.cli.ui import chosen_ui, screen_options
 from memwatch.errors import ExitCode
-from memwatch.guard.join import connect
-from memwatch.record.find import journal_of
-from memwatch.record.replay import lines_of, parse_event
+from memwatch.guard.attach_socket import connect
+from memwatch.journal.find_run import journal_of
+from memwatch.journal.reader import lines_of, parse_event
+from memwatch.journal.run_list import changes_pause
+from memwatch.model.units import format_duration
+from memwatch.tui.screen_options import ScreenOptions
 
 MOST_COMMAND_CHARACTERS = 200  # of a greeting
 
@@ -56,7 +58,7 @@ def _on_screen(path: str, options: ScreenOptions) -> int:
             codes.append(int(event["code"]))
 
     with closing(connect(path)) as guard:
-        from memwatch.tui.run_screen import RunScreen
+        from memwatch.tui.run_view import RunScreen
 
         screen = RunScreen(options, path)
         if not screen.follow(guard, heed):
@@ -107,9 +109,16 @@ def _greet(view: PlainView, past: list[dict[str, Any]]) -> None:
         return
     words = start.get("command")
     command = " ".join(map(str, words if isinstance(words, list) else ()))[:MOST_COMMAND_CHARACTERS]
+    view.show(start)
     ran = format_duration(float(past[-1]["t"]) - float(start["t"]))
-    view.show({"event": "note", "text": f"joined: {command}, running for {ran}; Ctrl-C leaves it running"})
+    state = "paused" if _is_paused(past) else "running"
+    view.show({"event": "note", "text": f"joined: {command}, {state}, started {ran} ago; Ctrl-C detaches"})
     for kind in ("verdict", "progress"):
         last = next((event for event in reversed(past) if event["event"] == kind), None)
         if last is not None:
             view.show(last)
+
+
+def _is_paused(past: list[dict[str, Any]]) -> bool:
+    changes = [event for event in past if event["event"] == "action" and changes_pause(event)]
+    return bool(changes) and changes[-1]["action"] == "pause"

@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 
-from memwatch.core.sample import Gpu, Memory, Sample
-from memwatch.core.units import format_size
+from memwatch.decide.reserve import Reserve
 from memwatch.errors import MemwatchError
-from memwatch.guard.before import reserve_bytes
-from memwatch.guard.config import GuardConfig
-from memwatch.guard.place import NoScope, seek_place
-from memwatch.guard.scope import JobScope, ScopeFacts
+from memwatch.guard.scope.job_scope import JobScope, ScopeFacts
+from memwatch.guard.scope.placement import NoScope, seek_place
+from memwatch.journal.folder import state_folder, state_path, why_not
+from memwatch.model.sample import Gpu, Memory, Sample
+from memwatch.model.units import format_size
 from memwatch.probe.cgroup_paths import memory_mount
 from memwatch.probe.glance import glance
 from memwatch.probe.machine import Machine, disk_free_bytes
-from memwatch.record.folder import state_folder, state_path, why_not
 
 GPU_WAIT_S = 2.0
 
@@ -196,7 +195,7 @@ def _gpu(gpu: Gpu) -> str:
 def _tried_scope(scope: JobScope) -> ScopeFacts:
     machine = glance()
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as idle:
-        scope.take_in(idle.pid, machine, reserve_bytes(GuardConfig(), machine))
+        scope.take_in(idle.pid, machine, Reserve())
     return scope.facts
 
 

@@ -1,15 +1,17 @@
 """The commands of memwatch, each loaded only when it is asked for: a wrapped command must not wait for the others."""
 
 import importlib
+from collections.abc import Sequence
 
 import click
 
 from memwatch import __version__
+from memwatch.errors import UsageError
 
 # In the order in which help shows them, with the line it shows.
 COMMANDS = {
     "run": "Run a job under guard.",
-    "estimate": "Tell tokens, disk, RAM and time before you start.",
+    "estimate": "Estimate tokens, disk space, memory and time.",
     "diagnose": "Tell why the machine froze, or a job was killed.",
     "attach": "Watch a run that is under way.",
     "watch": "Show the machine, without a job.",
@@ -32,9 +34,43 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(importlib.import_module(f"memwatch.cli.{cmd_name}"), cmd_name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, *rest = args
+        if name not in COMMANDS and not name.startswith("-"):
+            raise UsageError(f"there is no command {name}; {suggestion(name, rest)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def suggestion(name: str, rest: list[str]) -> str:
+    """What somebody who typed `memwatch NAME REST...` may have meant."""
+    import difflib
+    import shutil
+
+    if is_like_tokenize(name):
+        return f"did you mean: memwatch run {shown(['tokenize', *rest])}"
+    if close := difflib.get_close_matches(name, COMMANDS, 1):
+        return f"did you mean: memwatch {shown([close[0], *rest])}"
+    if shutil.which(name) is not None:
+        return f"to run a command under guard: memwatch run -- {shown([name, *rest])}"
+    return "memwatch --help lists the commands"
+
+
+def is_like_tokenize(name: str) -> bool:
+    """tokenize, tokenise, tokenizer, Tokenize, tokeniz."""
+    return name.lower().startswith("token")
+
+
+def shown(words: Sequence[str]) -> str:
+    """A command line that can be pasted into a shell."""
+    import shlex
+
+    return shlex.join(words)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import click
 
 from memwatch.errors import ExitCode, MemwatchError, UsageError
+from memwatch.journal.events import Event
+from memwatch.journal.find_run import journal_of
+from memwatch.journal.json_export import without_commands, write_json
+from memwatch.journal.reader import read_events
+from memwatch.journal.record_files import read_machine_events
 from memwatch.output_file import STANDARD_OUTPUT, output_file
-from memwatch.record.events import Event
-from memwatch.record.export import without_commands, write_json
-from memwatch.record.find import journal_of
-from memwatch.record.machine_log import read_machine_events
-from memwatch.record.replay import read_events
 
 MACHINE = "machine"
 _FILE = click.Path(allow_dash=True)
@@ -20,7 +20,7 @@ _FILE = click.Path(allow_dash=True)
 def _tell_columns(ctx: click.Context, parameter: click.Parameter, is_asked: bool) -> None:
     if not is_asked:
         return
-    from memwatch.record.table import COLUMNS
+    from memwatch.journal.table import COLUMNS
 
     width = max(map(len, COLUMNS))
     click.echo("\n".join(f"{name:<{width}}  {meaning}" for name, meaning in COLUMNS.items()))
@@ -90,7 +90,7 @@ class _Source:
 
 
 def _write_csv(source: _Source, path: str) -> None:
-    from memwatch.record.table import write_table
+    from memwatch.journal.table import write_table
 
     with output_file(path) as file:
         write_table(source.events(), file)

@@ -1,7 +1,10 @@
 """The front: starts the guard, shows what it tells, passes signals on, and returns the job's exit code.
 
-What is shown is a screen, plain lines or nothing. A screen that fails is replaced by lines. If the guard dies, the
-front inherits the job and waits for it, so that a script still gets its exit code.
+What is shown is a screen, plain lines or nothing. With lines or nothing the front stands for the job: it holds none of
+the job's streams, passes on every signal, stops when the job stops, and the job ends if the front is killed
+(guard/stand_in.py, docs/DIFFERENCES.md). With a screen it is a view, which the job outlives; a screen that fails is
+replaced by lines. If the guard dies, the front inherits the job and waits for it, so that a script still gets its exit
+code.
 """
 
 import os
@@ -14,19 +17,26 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memwatch.channel import Channel
+from memwatch.cli.signal_reader import SignalReader
 from memwatch.errors import Broken, ExitCode, printable
-from memwatch.guard import starting, system
+from memwatch.guard import inherited, start_guard, system
 from memwatch.guard.config import GuardConfig
 from memwatch.guard.order import give_order
-from memwatch.guard.starting import StartedGuard
+from memwatch.guard.start_guard import StartedGuard
+from memwatch.probe.pending_signals import ENDING
 
 if TYPE_CHECKING:
     from memwatch.cli.plain import PlainView
 
-PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
-STANDARD_INPUT, STANDARD_OUTPUT = 0, 1
+STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
 # Stopped because it reads from a terminal that it was not given, or sets it.
 WANTS_TERMINAL = (signal.SIGTTIN, signal.SIGTTOU)
+# With a screen these are not for the job: faults of our own, our children, and what Textual does on the terminal.
+NOT_PASSED_ON_WITH_SCREEN = frozenset(
+    {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH, *WANTS_TERMINAL}
+    | {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGSYS, signal.SIGABRT}
+    | {signal.SIGPIPE, signal.SIGXFSZ}
+)
 DRAIN_INTERVAL_S = 0.2
 
 
@@ -61,29 +71,41 @@ class Front:
         self._guard_failed = False
         self._refusal: str | None = None
         self._job_terminal: int | None = None
+        self._terminal = _controlling_terminal() if screen is None else None
+        self._stopped_by_guard: list[tuple[int, int]] = []  # pid and start time, where a pause takes SIGSTOP
         # Of a pipeline, others may want it more (less); the job gets it when it asks for it.
-        self._has_terminal = screen is None and os.isatty(STANDARD_OUTPUT) and _is_in_foreground()
+        is_ours = os.isatty(STANDARD_INPUT) and os.isatty(STANDARD_OUTPUT)
+        self._has_terminal = screen is None and is_ours and self._is_in_foreground()
+        self._wants_terminal = self._has_terminal
+        self._signals: SignalReader | None = None
+        self._is_our_child = False  # The job; the guard is gone.
+        self._undelivered: list[tuple[int, bool]] = []  # The guard went before it could pass them on.
 
     def run(self) -> int:
         system.adopt_orphans()
         # Until the guard is told what to run, a signal would find nobody to be passed on to: it waits.
-        signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         guard = self._start_guard()
         # What shows it is loaded while the job starts.
         if self._shows_lines:
             self._view = _plain_view()
         self._guard = Channel(guard.view)
-        self._pass_signals_on()
-        if self._screen is not None and not self._follow_on_screen(self._screen):
-            return ExitCode.OK  # Job and guard run on without us.
+        if self._screen is None:
+            self._signals = SignalReader()
+            self._release_streams()
+        else:
+            self._handle_signals(self._screen)
+            if not self._follow_on_screen(self._screen):
+                return ExitCode.OK  # Job and guard run on without us.
         self._follow()
+        self._continue_what_guard_stopped()
         _, status = os.waitpid(guard.pid, 0)
         if self._code is None and not self._guard_failed and os.WIFEXITED(status):
             self._code = os.WEXITSTATUS(status)  # We were stopped, and missed what it said last.
         code = self._code if self._code is not None else self._wait_without_guard()
         self._take_terminal()
-        for number in PASSED_ON:
-            signal.signal(number, signal.SIG_IGN)  # Nobody is left to pass it on to; the code is known.
+        # Nobody is left to pass a signal on to; the code is known.
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         if self._screen is not None:
             self._screen.close(code)
         if self._view is not None:
@@ -93,28 +115,62 @@ class Front:
         return code
 
     def _start_guard(self) -> StartedGuard:
-        ignored = tuple(int(n) for n in PASSED_ON if signal.getsignal(n) is signal.SIG_IGN)
-        terminal_fd = STANDARD_INPUT if self._has_terminal else None
-        config = self._config._replace(terminal_fd=terminal_fd, ignored_signals=ignored)
+        started_with = inherited.noted()
+        config = self._config._replace(
+            front_pid=os.getpid() if self._screen is None else None,
+            takes_terminal=self._has_terminal,
+            closed_streams=started_with.closed_streams,
+            ignored_signals=started_with.ignored_signals,
+            blocked_signals=started_with.blocked_signals,
+        )
         try:
-            guard = starting.take()
+            guard = start_guard.take()
             self._job_terminal = give_order(guard.view, config, self._command)
         except OSError as error:
             raise Broken(f"cannot start the guard: {error.strerror}") from error
         return guard
 
-    def _pass_signals_on(self) -> None:
-        def pass_on(number: int, frame: FrameType | None) -> None:
-            if number == signal.SIGHUP and self._screen is not None:
-                # Our terminal is gone; the job has another.
-                self._screen.hang_up()
-            else:
-                self._guard.send({"command": "signal", "number": number})
+    def _release_streams(self) -> None:
+        """The guard has its own copies for the job; ours would delay the end of file for who reads the job's output."""
+        inherited.release_standard_streams((STANDARD_INPUT, STANDARD_OUTPUT))
 
-        for number in PASSED_ON:
+    def _release_standard_error(self) -> None:
+        """When the job runs; until then a refusal is written there. With plain lines it is needed to the end."""
+        if self._screen is None and self._view is None and not os.isatty(STANDARD_ERROR):
+            inherited.release_standard_streams((STANDARD_ERROR,))
+
+    def _handle_signals(self, screen: FullScreen) -> None:
+        """By Python's handlers, which a screen's event loop can live with."""
+
+        def pass_on(number: int, frame: FrameType | None) -> None:
+            if number == signal.SIGHUP:
+                # Our terminal is gone; the job has another.
+                screen.hang_up()
+            else:
+                self._send_signal(number)
+
+        for number in signal.valid_signals() - NOT_PASSED_ON_WITH_SCREEN:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, pass_on)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
+        signal.pthread_sigmask(signal.SIG_SETMASK, inherited.noted().blocked_signals)
+
+    def _read_signals(self) -> None:
+        for received in [] if self._signals is None else self._signals.read():
+            if received.number == signal.SIGCONT:
+                self._go_on()
+            else:
+                self._send_signal(received.number, received.is_from_kernel)
+
+    def _send_signal(self, number: int, to_group: bool = False) -> None:
+        """To the job: by way of the guard, or directly if the guard is gone and the job is our child."""
+        if self._guard.is_open and self._guard.send({"command": "signal", "number": number, "to_group": to_group}):
+            return
+        if not self._is_our_child:
+            self._undelivered.append((number, to_group))
+        elif self._job_pid is not None:
+            is_for_group = to_group or number in (*ENDING, signal.SIGCONT)
+            with suppress(OSError):
+                (os.killpg if is_for_group else os.kill)(self._job_pid, number)
 
     def _follow_on_screen(self, screen: FullScreen) -> bool:
         """False if the user has left, and nobody is to wait for the job."""
@@ -132,25 +188,33 @@ class Front:
             return True
 
     def _follow(self) -> None:
-        """Show what the guard tells, until it is gone."""
+        """Show what the guard tells and pass signals on, until the guard is gone."""
         selector = selectors.DefaultSelector()
         selector.register(self._guard, selectors.EVENT_READ)
+        if self._signals is not None:
+            selector.register(self._signals, selectors.EVENT_READ)
         while self._guard.is_open:
             selector.select()
+            self._read_signals()
             for event in self._guard.receive():
                 self._heed(event)
+        selector.close()
 
     def _heed_silently(self, event: dict[str, Any]) -> None:
         match event.get("event"):
             case "spawned" | "start" | "failed":
                 self._job_pid = event["pid"]
                 self._guard_failed = event["event"] == "failed"
+                self._release_standard_error()
             case "exit":
                 self._code = event["code"]
             case "refused":
                 self._code, self._refusal = event["code"], event["text"]
             case "suspended":
                 self._suspend(event.get("signal"))
+            case "stopping":
+                new = [(pid, start_ticks) for pid, start_ticks in event["processes"]]
+                self._stopped_by_guard = [*self._stopped_by_guard, *new] if new else []
 
     def _heed(self, event: dict[str, Any]) -> None:
         self._heed_silently(event)
@@ -159,38 +223,83 @@ class Front:
         elif event.get("event") == "failed":
             print(f"memwatch: {printable(event['text'])}", file=sys.stderr)
 
+    def _continue_what_guard_stopped(self) -> None:
+        """The guard is gone; if it has died in a pause, and its watcher with it, nobody else would (watcher.py)."""
+        from memwatch.guard.send_signal import signal_process
+
+        for pid, start_ticks in self._stopped_by_guard:
+            signal_process(pid, start_ticks, signal.SIGCONT)
+        self._stopped_by_guard.clear()
+
     def _suspend(self, number: int | None) -> None:
-        """Ctrl-Z stopped the job: stop as well, so that the shell takes over, and go on together."""
-        if self._screen is not None:
+        """The job has stopped (Ctrl-Z, SIGSTOP): stop as well, by the same signal, so that the shell takes over.
+
+        SIGCONT continues us and, by `_go_on`, the job. A job that only asks for the terminal gets it if it is ours.
+        """
+        if self._screen is not None or number is None:
             return
-        wants_it = self._has_terminal or number in WANTS_TERMINAL
-        if self._has_terminal or number not in WANTS_TERMINAL or not _is_in_foreground():
-            self._take_terminal()
-            os.kill(os.getpid(), signal.SIGSTOP)
-        self._has_terminal = wants_it and _is_in_foreground()  # Or the shell has let us go on in the background.
-        if self._has_terminal and self._job_pid is not None:
+        self._wants_terminal = self._has_terminal or number in WANTS_TERMINAL
+        if number in WANTS_TERMINAL and not self._has_terminal and self._is_in_foreground():
+            self._go_on()
+            return
+        self._take_terminal()
+        self._has_terminal = False
+        _stop_by(number)
+        if signal.SIGCONT not in signal.sigpending():
+            # The kernel does not stop a process group that no shell looks after. Nor may the job stay stopped then; one
+            # that wants a terminal which it cannot get is hung up, as the kernel does with such a group.
+            if number in WANTS_TERMINAL:
+                self._send_signal(signal.SIGHUP)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self._has_terminal = self._wants_terminal and self._is_in_foreground()
+        if self._has_terminal and self._job_pid is not None and self._terminal is not None:
             with suppress(OSError):
-                os.tcsetpgrp(STANDARD_INPUT, self._job_pid)
-        self._guard.send({"command": "signal", "number": signal.SIGCONT})
+                os.tcsetpgrp(self._terminal, self._job_pid)
+        self._send_signal(signal.SIGCONT)
 
     def _take_terminal(self) -> None:
-        if self._has_terminal:
-            signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        """SIGTTOU, which a background process gets for this, is blocked."""
+        if self._has_terminal and self._terminal is not None:
             with suppress(OSError):
-                os.tcsetpgrp(STANDARD_INPUT, os.getpgrp())
+                os.tcsetpgrp(self._terminal, os.getpgrp())
+
+    def _is_in_foreground(self) -> bool:
+        try:
+            return self._terminal is not None and os.tcgetpgrp(self._terminal) == os.getpgrp()
+        except OSError:
+            return False
 
     def _wait_without_guard(self) -> int:
         if self._job_pid is None:
             raise Broken("the guard ended before it could start the job")
         if self._view is not None and not self._guard_failed:
             self._view.show({"event": "note", "text": "the guard was killed; the job goes on without it"})
+        self._is_our_child = True
+        for number, to_group in self._undelivered:
+            self._send_signal(number, to_group)
         try:
             self._drain_terminal(self._job_pid)
-            _, status = os.waitpid(self._job_pid, 0)
+            status = self._wait_for_job(self._job_pid)
         except ChildProcessError:
             return ExitCode.BROKEN
         code = os.waitstatus_to_exitcode(status)
         return code if code >= 0 else 128 - code
+
+    def _wait_for_job(self, pid: int) -> int:
+        """SIGCHLD wakes us, because it is read like every other signal."""
+        if self._signals is None:
+            return os.waitpid(pid, 0)[1]
+        while True:
+            changed, status = os.waitpid(pid, os.WUNTRACED | os.WNOHANG)
+            if changed and not os.WIFSTOPPED(status):
+                return status
+            if changed:
+                self._suspend(os.WSTOPSIG(status))
+            else:
+                select.select([self._signals], [], [])
+            self._read_signals()
 
     def _drain_terminal(self, pid: int) -> None:
         """A job whose terminal nobody reads would soon wait for ever to write; so it is read here, to the end."""
@@ -210,8 +319,20 @@ def _plain_view() -> "PlainView":
     return PlainView()
 
 
-def _is_in_foreground() -> bool:
+def _controlling_terminal() -> int | None:
+    """Whatever standard input is: a job that reads a pipe may still ask the terminal for a password."""
     try:
-        return os.isatty(STANDARD_INPUT) and os.tcgetpgrp(STANDARD_INPUT) == os.getpgrp()
+        return os.open("/dev/tty", os.O_RDWR)
     except OSError:
-        return False
+        return None
+
+
+def _stop_by(number: int) -> None:
+    """Returns when we are continued; at once if the kernel does not stop us."""
+    if number == signal.SIGSTOP:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+    signal.pthread_sigmask(signal.SIG_BLOCK, [number])

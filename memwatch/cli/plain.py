@@ -2,20 +2,23 @@
 
 import io
 import os
-import signal
 import sys
 import time
 from contextlib import suppress
 from typing import Any, TextIO
 
-from memwatch.core.progress import plausible_progress
-from memwatch.core.units import format_count, format_duration, format_size
-from memwatch.decide.actions import IN_WORDS, Step
+from memwatch.decide.actions import IN_WORDS, outcome, was_carried_out
 from memwatch.errors import printable
+from memwatch.journal.events import waits_for_pid, waits_for_reason
+from memwatch.model.ending import RunSummary, closing_line, needs_care
+from memwatch.model.job_progress import plausible_progress
+from memwatch.model.units import format_count, format_duration, format_size
 
 # Elsewhere than on a terminal: every second at first, so that one sees it move; then less, for the sake of log files.
 EVERY_SECOND_FOR_S = 30.0
 LATER_EVERY_S = 10.0
+# A shorter run about which memwatch had nothing to say leaves standard error to the job: scripts compare it.
+LONG_RUN_S = 10.0
 
 
 class PlainView:
@@ -29,7 +32,13 @@ class PlainView:
         self._started_s = time.monotonic()
         self._shown_s = 0.0
         self._line_is_open = False
+        self._has_written = False
         self._level: str | None = None
+        self._waits_for_pid: int | None = None  # of the other run; each is named once, because the figures change
+        self._run: str | None = None
+        self._warnings = 0
+        self._run_started_t: float | None = None
+        self._peak_job_bytes: int | None = None
 
     def show(self, event: dict[str, Any]) -> None:
         match event.get("event"):
@@ -38,12 +47,51 @@ class PlainView:
             case "progress":
                 is_last = bool(event.get("total")) and event.get("done") == event.get("total")
                 self._progress(progress_line(event), is_last)
+            case "verdict" if (pid := waits_for_pid(event)) is not None and pid != self._waits_for_pid:
+                self._waits_for_pid = pid
+                self._write_line(f"memwatch: waiting: {printable(waits_for_reason(event))}")
             case "verdict" if event.get("level") == self._level:
-                pass  # It goes on, and was said.
-            case _:
+                self._waits_for_pid = waits_for_pid(event)  # It goes on, and was said.
+            case "exit":
+                summary = self._summary(event)
+                if self._rewrites or self._is_worth_a_word(event, summary):
+                    self._write_line(f"memwatch: {printable(closing_line(summary))}")
+            case kind:
+                self._note(event)
                 self._level = event.get("level", self._level)
                 if (line := line_for(event)) is not None:
+                    self._warnings += kind == "verdict" and event.get("level") == "warn"
                     self._write_line(f"memwatch: {printable(line)}")
+
+    def _is_worth_a_word(self, event: dict[str, Any], summary: RunSummary) -> bool:
+        """Elsewhere than on a terminal. A job that failed by itself has said why: its own words come last."""
+        if (summary.took_s or 0) >= LONG_RUN_S or needs_care(event):
+            return True
+        return self._has_written and (event.get("code") == 0 or event.get("by") is not None)
+
+    def _note(self, event: dict[str, Any]) -> None:
+        """Keep what the closing line says of the whole run."""
+        match event:
+            case {"event": "start", "t": int() | float() as t}:
+                self._run_started_t = t
+                self._run = event.get("diagnose_as") or event.get("run") or None
+            case {"event": "sample", "job_bytes": int() as job_bytes}:
+                self._peak_job_bytes = max(self._peak_job_bytes or 0, job_bytes)
+
+    def _summary(self, event: dict[str, Any]) -> RunSummary:
+        """Without the guard's reason for a stop, which is on the line before."""
+        started_t, ended_t = self._run_started_t, event.get("t")
+        took_s = None
+        if started_t is not None and isinstance(ended_t, int | float):
+            took_s = max(ended_t - started_t, 0.0)
+        return RunSummary(
+            code=event.get("code"),
+            exit=event,
+            took_s=took_s,
+            peak_job_bytes=event.get("peak_job_bytes") or self._peak_job_bytes,
+            warnings=self._warnings,
+            run=self._run,
+        )
 
     def _pass_on(self, text: str) -> None:
         """The job wrote it to a terminal of the guard's, for a screen that is no more."""
@@ -73,6 +121,7 @@ class PlainView:
         self._write(line + "\n")
 
     def _write(self, text: str) -> None:
+        self._has_written = True
         try:
             self._stream.write(text)
             self._stream.flush()
@@ -85,7 +134,7 @@ def _harmless(text: str) -> str:
 
 
 def line_for(event: dict[str, Any]) -> str | None:
-    """What to say about an event, or None if it is nothing to talk about. It may be from a journal, and be anything."""
+    """The line for an event, or None if it needs none. It may be from a journal, and hold anything."""
     match event:
         case {"event": "note" | "refused" | "failed", "text": str(text)}:
             return text
@@ -94,9 +143,9 @@ def line_for(event: dict[str, Any]) -> str | None:
         case {"event": "action", "brief": True}:
             return None
         case {"event": "action", "action": str(action)} if action in IN_WORDS:
-            return f"{IN_WORDS[Step(action)]}: {event.get('reason')}{_what_next(event)}"
-        case {"event": "exit"}:
-            return "; ".join(_last_words(event)) or None
+            if not was_carried_out(event):
+                return outcome(event)
+            return f"{outcome(event)}: {event.get('reason')}{_what_next(event)}"
     return None
 
 
@@ -105,21 +154,6 @@ def _what_next(event: dict[str, Any]) -> str:
         case {"deadline_in_s": int() | float() as seconds, "next": str(step)} if step in _NEXT:
             return f"; it will be {_NEXT[step]} in {format_duration(seconds)}{_UNLESS.get(step, '')}"
     return ""
-
-
-def _last_words(event: dict[str, Any]) -> list[str]:
-    words = []
-    is_kill = event.get("signal") == signal.SIGKILL
-    if event.get("by") is None and event.get("kernel_oom"):
-        how = "was killed by signal 9" if is_kill else f"ended with {event.get('code')}"
-        words.append(f"the job {how} when the kernel killed for want of memory; memwatch diagnose tells more")
-    elif event.get("by") is None and is_kill:
-        words.append("the job was killed by signal 9, not by memwatch; memwatch diagnose tells if the kernel did it")
-    if event.get("left_behind"):
-        left = event["left_behind"]
-        who = "a process behind; it runs" if left == 1 else f"{left} processes behind; they run"
-        words.append(f"the job left {who} on without a guard")
-    return words
 
 
 _NEXT = {"stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}

@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 import click
 
-from memwatch.cli.parameters import SECONDS
-from memwatch.recorder.loop import RecorderSettings
+from memwatch.command_line import SECONDS
+from memwatch.recorder.recording import RecorderSettings
 
 
 @click.command()

@@ -5,12 +5,13 @@ import time
 
 import click
 
-from memwatch.cli.ui import ScreenOptions, chosen_ui, screen_options
-from memwatch.errors import ExitCode, MemwatchError, UsageError, printable
-from memwatch.record.events import encode
-from memwatch.record.find import journal_of
-from memwatch.record.index import JournalIndex
-from memwatch.record.machine_log import read_machine_events
+from memwatch.cli.ui import require_screen, screen_options
+from memwatch.errors import ExitCode, MemwatchError, printable
+from memwatch.journal.events import encode
+from memwatch.journal.find_run import journal_of
+from memwatch.journal.record_files import read_machine_events
+from memwatch.journal.run_index import JournalIndex
+from memwatch.tui.screen_options import ScreenOptions
 
 MACHINE = "machine"
 DEFAULT_HOURS = 24.0
@@ -27,8 +28,7 @@ def replay(is_ascii: bool, theme: str, hours: float, run: str) -> int:
     RUN is an id as `memwatch runs` shows it, the beginning of one, a journal's path, "last", or "machine" for what
     `memwatch record` has kept.
     """
-    if chosen_ui("auto", is_ascii) != "full":
-        raise UsageError("a replay needs a terminal to be shown on; memwatch export writes a run to a file")
+    require_screen(is_ascii, "memwatch export writes a run to a file")
     is_machine = run == MACHINE
     name = MACHINE if is_machine else str(journal_of(run))
     index = _record(hours) if is_machine else _journal(name)

@@ -2,14 +2,17 @@
 
 import os
 import sys
+from collections.abc import Sequence
 
 import click
 
+from memwatch.cli.commands import is_like_tokenize, shown
 from memwatch.cli.front import Front
-from memwatch.cli.parameters import RESERVE, SECONDS
-from memwatch.cli.ui import ScreenOptions, chosen_ui, screen_options
+from memwatch.cli.ui import chosen_ui, screen_options
+from memwatch.command_line import RESERVE, SECONDS, AskedReserve
 from memwatch.errors import UsageError
 from memwatch.guard.config import GuardConfig
+from memwatch.tui.screen_options import ScreenOptions
 
 
 class RunCommand(click.Command):
@@ -37,14 +40,15 @@ class RunCommand(click.Command):
 @click.option("--ui", type=click.Choice(["auto", "full", "plain", "none"]), default="auto", show_default=True,
               help="A full screen, lines on standard error, or nothing; auto is full on a terminal.")  # fmt: skip
 @screen_options
-@click.option("--interval", type=SECONDS, metavar="SECS", help="Look this often [default: 0.1 to 1, as needed].")
+@click.option("--interval", type=SECONDS, metavar="SECS", help="Sampling interval [default: 0.1 to 1, as needed].")
 @click.option("--record", type=click.Path(), metavar="FILE", help="Journal [default: in the state folder].")
 @click.option("--no-record", is_flag=True, help="Keep no journal.")
 @click.option("--priority", type=click.Choice(["low", "normal"]), default="low", show_default=True,
               help="low runs the job behind the desktop (nice, ionice).")  # fmt: skip
+@click.option("--unguarded", is_flag=True, help="Run the job even where memory cannot be read, without protection.")
 @click.argument("job", nargs=-1, type=click.UNPROCESSED, metavar="tokenize INPUT... | -- COMMAND [ARG]...")
 def run(
-    reserve: int | None,
+    reserve: AskedReserve | None,
     on_pressure: str,
     pause_timeout: float,
     ui: str,
@@ -54,6 +58,7 @@ def run(
     record: str | None,
     no_record: bool,
     priority: str,
+    unguarded: bool,
     job: tuple[str, ...],
     is_foreign: bool,
 ) -> int:
@@ -64,24 +69,28 @@ def run(
     memwatch run -- COMMAND [ARG]...   any command
     """
     command = _command(job, is_foreign)
-    ui = chosen_ui(ui, is_ascii)
+    ui = chosen_ui(ui, is_ascii, command)
     config = GuardConfig(
-        reserve_bytes=reserve,
+        reserve_bytes=None if reserve is None else reserve.size_bytes,
+        reserve_fraction=None if reserve is None else reserve.fraction,
         on_pressure=on_pressure,
         pause_timeout_s=pause_timeout,
         interval_s=interval,
         record=None if record is None else os.path.abspath(record),
         keeps_record=not no_record,
         lowers_priority=priority == "low",
+        may_be_unguarded=unguarded,
     )
     if ui != "full":
         return Front(config, command, shows_lines=ui == "plain").run()
     import shutil
 
-    from memwatch.tui.run_screen import RunScreen
+    from memwatch.tui.draw.layout import output_columns
+    from memwatch.tui.run_view import RunScreen
 
     size = shutil.get_terminal_size()
-    config = config._replace(captures_output=True, terminal_rows=size.lines, terminal_columns=size.columns)
+    columns = output_columns(size.columns)
+    config = config._replace(captures_output=True, terminal_rows=size.lines, terminal_columns=columns)
     return Front(config, command, screen=RunScreen(ScreenOptions(is_ascii, theme), config.record)).run()
 
 
@@ -94,5 +103,15 @@ def _command(job: tuple[str, ...], is_foreign: bool) -> list[str]:
         ours = {name for option in run.params if isinstance(option, click.Option) for name in option.opts}
         if misplaced := next((word for word in job[1:] if word.partition("=")[0] in ours), None):
             raise UsageError(f"put {misplaced} before tokenize: memwatch run {misplaced} ... tokenize ...")
+        _check_tokenize(job[1:])
         return [sys.executable, "-m", "memwatch.tokenize", *job[1:]]
-    raise UsageError(f"to run a command of your own, put -- before it: memwatch run -- {' '.join(job)}")
+    if is_like_tokenize(job[0]):
+        raise UsageError(f"there is no job {job[0]}; did you mean: memwatch run {shown(['tokenize', *job[1:]])}")
+    raise UsageError(f"to run a command of your own, put -- before it: memwatch run -- {shown(job)}")
+
+
+def _check_tokenize(arguments: Sequence[str]) -> None:
+    """Its --help and its usage errors need no guard, and are no runs. Raises what click raises for them."""
+    from memwatch.tokenize.command import NAME, tokenize
+
+    tokenize.make_context(NAME, list(arguments))

@@ -12,11 +12,11 @@ from typing import Any
 
 import click
 
-from memwatch.core.programs import as_given
-from memwatch.core.units import format_duration, format_size
 from memwatch.errors import ExitCode, MemwatchError, printable
-from memwatch.record.folder import runs_path
-from memwatch.record.runs import RunInfo, list_runs
+from memwatch.journal.folder import runs_path
+from memwatch.journal.run_list import RunInfo, list_runs
+from memwatch.model.programs import as_given
+from memwatch.model.units import format_duration, format_size
 
 UNKNOWN = "-"
 # Where a terminal is narrow, so that there is room to tell what was run; when is also in its id.
@@ -30,9 +30,9 @@ HEADS = ("RUN", "STARTED", "TOOK", "STATE", "CODE", "PEAK", "LEVEL", "ACTIONS", 
 def runs(as_json: bool) -> int:
     """List what was run, the newest last.
 
-    A run is running, done, failed (its own exit code is not 0), stopped (by memwatch or by you through it), killed (by
-    a signal from elsewhere) or died (memwatch itself was gone before the end). PEAK is the most memory it took, LEVEL
-    the worst that was seen: calm, watch, warn or act.
+    A run is running, paused, done, failed (its own exit code is not 0), stopped (by memwatch or by you through it),
+    killed (by a signal that memwatch did not send) or died (memwatch itself was gone before the end). PEAK is its peak
+    memory, LEVEL the worst level there was: calm, watch, warn or act.
     """
     try:
         found, problems = list_runs()

@@ -14,13 +14,13 @@ from dataclasses import asdict
 import click
 
 from memwatch.cli.diagnosis_text import block, width
-from memwatch.core.units import MIB, format_number
 from memwatch.diagnose.collect.input_forecast import forecast_of
 from memwatch.diagnose.scripts.hits import Hit, Pattern
 from memwatch.diagnose.scripts.notebooks import read_notebook
 from memwatch.diagnose.scripts.read import ScriptReading, follow_script
 from memwatch.diagnose.scripts.script_forecast import InputForecast
 from memwatch.errors import ExitCode, MemwatchError, printable
+from memwatch.model.units import MIB, format_number
 
 MOST_BYTES = 4 * MIB
 MOST_NOT_FOLLOWED = 5

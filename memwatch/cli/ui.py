@@ -2,22 +2,14 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 import click
 
-from memwatch.errors import UsageError
-
-
-@dataclass(frozen=True, slots=True)
-class ScreenOptions:
-    """How the full screen is to look."""
-
-    is_ascii: bool = False
-    theme: str = "auto"
-
+from memwatch.cli.interactive import needs_terminal
+from memwatch.errors import UsageError, printable
+from memwatch.tui.screen_options import speaks_unicode
 
 Command = Callable[..., Any]
 
@@ -25,32 +17,74 @@ Command = Callable[..., Any]
 def screen_options(command: Command) -> Command:
     """What every command with a full screen takes."""
     ascii_only = click.option("--ascii", "is_ascii", is_flag=True, help="Draw with ASCII characters only.")
-    theme = click.option("--theme", default="auto", show_default=True, metavar="NAME",
+    theme = click.option("--theme", default="auto", show_default=True, metavar="NAME", callback=_known_theme,
                          help="dark, light, ansi (the terminal's own colours), or a theme of Textual's.")  # fmt: skip
     return ascii_only(theme(command))
 
 
-def chosen_ui(wish: str, is_ascii: bool) -> str:
-    """`full`, `plain` or `none`. Raises UsageError if there is nothing to show a screen on."""
+def _known_theme(ctx: click.Context, param: click.Parameter, name: str) -> str:
+    """Textual, which takes long to load, is asked only where a name is not one of ours."""
+    if name in ("auto", "dark", "light", "ansi"):
+        return name
+    from memwatch.tui.themes import DARK, LIGHT, known_names
+
+    if name not in (DARK.name, LIGHT.name, *known_names()):
+        raise click.BadParameter(f"there is no theme {name!r}; choose dark, light, ansi or one of: "
+                                 f"{', '.join(known_names())}.", ctx, param)  # fmt: skip
+    return name
+
+
+def chosen_ui(wish: str, is_ascii: bool, command: Sequence[str] = ()) -> str:
+    """`full`, `plain` or `none`; `command` is the job's. Raises UsageError if a screen is wished for and cannot be.
+
+    Where a terminal gets plain lines all the same, one line on standard error says why.
+    """
     has_terminal = all(_is_terminal(stream) for stream in (sys.stdin, sys.stdout, sys.stderr))
     if wish == "full" and not has_terminal:
-        raise UsageError("there is no terminal to show the full screen on; use --ui plain")
+        raise UsageError("there is no terminal for the full screen; use --ui plain")
+    if wish == "full" and needs_terminal(command):
+        raise UsageError(f"{command[0]} needs the terminal for itself; use --ui plain")
     if wish != "auto":
         return wish
-    return "full" if has_terminal and can_draw(os.environ, is_ascii) else "plain"
+    if not has_terminal or not _is_in_foreground():
+        return "plain"
+    why = _why_not_full(os.environ, is_ascii, command)
+    if why is None:
+        return "full"
+    print(f"memwatch: plain lines, because {printable(why)}", file=sys.stderr)
+    return "plain"
+
+
+def require_screen(is_ascii: bool, instead: str) -> None:
+    """For commands that have no plain lines. `instead` is what to do without a terminal. Raises UsageError."""
+    if not all(_is_terminal(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        raise UsageError(f"this command needs a terminal; {instead}")
+    if (why := _why_not_full(os.environ, is_ascii)) is not None:
+        raise UsageError(f"this command cannot draw here: {why}")
+
+
+def _why_not_full(environment: Mapping[str, str], is_ascii: bool, command: Sequence[str] = ()) -> str | None:
+    """None: a terminal can show the full screen."""
+    if environment.get("TERM", "dumb") in ("", "dumb", "unknown"):
+        return f"TERM={environment.get('TERM', '')} cannot draw"
+    if needs_terminal(command):
+        return f"{command[0]} needs the terminal for itself"
+    if not is_ascii and not speaks_unicode(environment):
+        return "the locale is not UTF-8; --ascii draws the full screen without it"
+    return None
 
 
 def can_draw(environment: Mapping[str, str], is_ascii: bool) -> bool:
     """Whether a terminal shows more than letters, one after the other."""
-    if environment.get("TERM", "dumb") in ("", "dumb", "unknown"):
+    return _why_not_full(environment, is_ascii) is None
+
+
+def _is_in_foreground() -> bool:
+    """Whether the terminal is ours to draw on: a program that was started with & is stopped when it does."""
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except OSError:
         return False
-    return is_ascii or speaks_unicode(environment)
-
-
-def speaks_unicode(environment: Mapping[str, str]) -> bool:
-    """By the locale. Where none is set Python takes UTF-8, and so do today's terminals."""
-    locale = next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environment.get(name))), "C.UTF-8")
-    return locale.upper().replace("-", "").endswith("UTF8")
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from memwatch.core.units import format_count
 from memwatch.errors import ExitCode, printable
+from memwatch.model.units import format_count
 
 
 @click.command()
@@ -16,7 +16,7 @@ from memwatch.errors import ExitCode, printable
 @click.option("--seed", type=int, help="Take the same samples again.")
 def verify(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None) -> int:
     """Check finished output in DIR against its manifest. Exit code 3 if anything differs."""
-    from memwatch.tokenize.verify import verify as verified
+    from memwatch.tokenize.verification import verify as verified
 
     result = verified(folder, inputs, samples, seed)
     for problem in result.problems:

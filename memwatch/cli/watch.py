@@ -2,18 +2,18 @@
 
 import click
 
-from memwatch.cli.parameters import SECONDS
-from memwatch.cli.ui import ScreenOptions, chosen_ui, screen_options
-from memwatch.errors import ExitCode, UsageError
+from memwatch.cli.ui import require_screen, screen_options
+from memwatch.command_line import SECONDS
+from memwatch.errors import ExitCode
+from memwatch.tui.screen_options import ScreenOptions
 
 
 @click.command()
 @screen_options
-@click.option("--interval", type=SECONDS, metavar="SECS", help="Look this often [default: 0.5 to 1, as needed].")
+@click.option("--interval", type=SECONDS, metavar="SECS", help="Sampling interval [default: 0.5 to 1, as needed].")
 def watch(is_ascii: bool, theme: str, interval: float | None) -> int:
     """Show the machine's memory, swap, stalls and biggest processes, and how long memory will last."""
-    if chosen_ui("auto", is_ascii) != "full":
-        raise UsageError("watch needs a terminal to be shown on; memwatch doctor tells what there is in plain lines")
+    require_screen(is_ascii, "memwatch doctor describes the machine in plain lines")
     from memwatch.tui.machine_screens import show_machine
 
     show_machine(interval, ScreenOptions(is_ascii, theme))

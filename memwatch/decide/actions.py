@@ -1,5 +1,6 @@
 """Actions: what the guard, or the user, can do to the job, and what has been done so far."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -7,6 +8,7 @@ from memwatch.decide.forecast import Forecast
 from memwatch.decide.thresholds import USUAL, Level, Thresholds
 
 NEVER = float("-inf")
+FREED_SHARE = 1 / 4  # of the reserve: so much more headroom means that the job has freed something
 
 
 class OnPressure(StrEnum):
@@ -37,6 +39,19 @@ IN_WORDS = {
 }
 
 
+def was_carried_out(event: Mapping[str, object]) -> bool:
+    """Whether an action event tells of something that happened, to some of the job's processes at least."""
+    return event.get("result") in (None, "done") or bool(event.get("pids"))
+
+
+def outcome(event: Mapping[str, object]) -> str:
+    """An action event in words: 'paused the job', and what of it could not be done. The action must be in IN_WORDS."""
+    step, result = Step(str(event["action"])), event.get("result")
+    if result in (None, "done"):
+        return IN_WORDS[step]
+    return f"{IN_WORDS[step]}, but {result}" if was_carried_out(event) else f"{step}: {result}"
+
+
 class By(StrEnum):
     GUARD = "guard"
     USER = "user"
@@ -49,6 +64,7 @@ class Action:
     `is_brief`   for a moment only: a pause that is over in tenths of a second, a try in the middle of a long one
     `is_blamed`  a pause: it is the job's own growth that led to it
     `is_short`   a pause at the end of the job's room
+    `gives_way`  a pause that lets another run go first; it has no deadline
     """
 
     step: Step
@@ -58,6 +74,7 @@ class Action:
     is_brief: bool = False
     is_blamed: bool = False
     is_short: bool = False
+    gives_way: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +122,8 @@ class ActionState:
     `short_since_s`     since when the job has been at the end of its room: the deadline counts from here, however often
                         it was tried meanwhile
     `hold_again_bytes`  the headroom at which a job that was let run is held again; None: it runs freely
+    `low_*_bytes`       the lowest headroom since the job last freed much
+    `safe_*_bytes`      the lowest headroom at which the job has stopped growing by itself: until there it is not held
     `floor_*_bytes`     headroom and the job when it last had room, or last ran on without growing: what it has taken
                         since, however slowly, is measured from here
     """
@@ -114,6 +133,7 @@ class ActionState:
     paused_s: float | None = None
     paused_by: By | None = None
     is_blamed: bool = False
+    gives_way: bool = False
     short_since_s: float | None = None
     tries: int = 0
     had_last_chance: bool = False
@@ -122,6 +142,8 @@ class ActionState:
     resumed_s: float = NEVER
     resumed_headroom_bytes: int = 0
     resumed_job_bytes: int = 0
+    low_headroom_bytes: int | None = None
+    safe_headroom_bytes: int | None = None
     floor_headroom_bytes: int | None = None
     floor_job_bytes: int = 0
     user_resumed_s: float = NEVER
@@ -155,9 +177,20 @@ def observed(
     has_settled = state.hold_again_bytes is not None and forecast.clock_s - state.resumed_s >= settings.settle_s
     if has_settled:
         state = replace(state, hold_again_bytes=None)
+    state = _with_lowest(state, forecast.headroom_bytes, forecast.reserve_bytes, has_settled)
     if has_settled or state.floor_headroom_bytes is None or forecast.headroom_bytes > state.now_floor_bytes:
         return replace(state, floor_headroom_bytes=forecast.headroom_bytes, floor_job_bytes=forecast.job_bytes or 0)
     return state
+
+
+def _with_lowest(state: ActionState, headroom: int, reserve_bytes: int, has_settled: bool) -> ActionState:
+    """A job that goes up and down is not held each time on the way to where it has been before."""
+    low = headroom if state.low_headroom_bytes is None else min(state.low_headroom_bytes, headroom)
+    has_freed = headroom >= low + reserve_bytes * FREED_SHARE
+    if not has_freed and not has_settled:
+        return replace(state, low_headroom_bytes=low)
+    safe = low if state.safe_headroom_bytes is None else min(low, state.safe_headroom_bytes)
+    return replace(state, low_headroom_bytes=headroom, safe_headroom_bytes=max(safe, 0))
 
 
 def after(state: ActionState, action: Action, clock_s: float, by: By, settings: LadderSettings) -> ActionState:
@@ -180,7 +213,7 @@ def after(state: ActionState, action: Action, clock_s: float, by: By, settings: 
 
 
 def _after_pause(state: ActionState, action: Action, clock_s: float, by: By) -> ActionState:
-    state = replace(state, paused_s=clock_s, paused_by=by, is_blamed=action.is_blamed)
+    state = replace(state, paused_s=clock_s, paused_by=by, is_blamed=action.is_blamed, gives_way=action.gives_way)
     if not action.is_short:
         return state
     since_s = clock_s if state.short_since_s is None else state.short_since_s
@@ -195,6 +228,7 @@ def _after_resume(state: ActionState, action: Action, clock_s: float, by: By, se
         state,
         paused_s=None,
         paused_by=None,
+        gives_way=False,
         sharded_s=sharded_s,
         resumed_s=clock_s,
         resumed_headroom_bytes=state.now_headroom_bytes or 0,

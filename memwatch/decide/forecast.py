@@ -23,13 +23,14 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
 
-from memwatch.core.units import GIB, MIB
 from memwatch.decide.history import HOST, History, Point
+from memwatch.model.units import GIB, MIB
 
 # Seconds and pieces. Each half as long again as the one before, from three samples at 10 Hz to what History keeps; and
 # before them one of two pieces, for 1 GiB that a hog of 2 GiB/s takes in half a second.
 WINDOWS = ((0.2, 2), *((0.3 * 1.5**i, 3) for i in range(8)), *((0.3 * 1.5**i, 6) for i in range(8, 12)))
 NOW_S = 1.0  # growth that stopped a second ago has stopped, unless it is too slow to tell
+FRESH_S = 0.4  # and nothing is sure of growth that stopped just now
 LOOK_AHEAD = 2.0  # times a window's length; at 3, 2 GiB taken once at 4 GiB/s of 8 GiB was called a hog
 SURE_AHEAD = 1.2  # at 1, the last GiB is not seen to end 5 s ahead at 100 MiB/s
 SURE_SPAN_S = 6.5
@@ -237,14 +238,20 @@ def _fill(history: History, cuts: list[int], piece_s: float, name: str, reserve_
         return None
     left_s = max(history[last].rooms[name].available_bytes - reserve_bytes, 0) / rate
     span_s = history[last].clock_s - history[start].clock_s
-    return _Fill(left_s, _confidence(known[0] / rate, left_s, span_s), rate, span_s, start, name)
+    steadiness = min(known[0] / rate, _lately(history, name, rate, FRESH_S, piece_s) / rate)
+    return _Fill(left_s, _confidence(steadiness, left_s, span_s), rate, span_s, start, name)
 
 
 def _goes_on(history: History, name: str, rate: float, piece_s: float) -> bool:
     """Did it also shrink just now? How long that is depends: slow growth shows only after a while among the noise."""
-    lately = history.index_before(min(max(NOW_S, NOISE_BYTES / rate), piece_s))
-    lately_rate = None if lately is None else _rate(history, name, lately, len(history) - 1)
-    return lately_rate is not None and lately_rate >= rate * STEADY_SHARE
+    return _lately(history, name, rate, NOW_S, piece_s) >= rate * STEADY_SHARE
+
+
+def _lately(history: History, name: str, rate: float, seconds: float, piece_s: float) -> float:
+    """The rate over the last `seconds`, or longer for growth that is slow: that shows only after a while."""
+    start = history.index_before(min(max(seconds, NOISE_BYTES * seconds / rate), piece_s))
+    rate_lately = None if start is None else _rate(history, name, start, len(history) - 1)
+    return 0.0 if rate_lately is None else rate_lately
 
 
 def _confidence(steadiness: float, left_s: float, span_s: float) -> Confidence:

@@ -6,9 +6,9 @@ counts what was swapped out, net, as used. Page cache appears in neither.
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from memwatch.core.sample import JobCounters, Sample
+from memwatch.model.sample import JobCounters, Sample
 
 HOST = ""  # the name of the host's room; a limit's is its path
 KEPT_S = 30.0
@@ -62,6 +62,12 @@ class History:
         self._times.append(sample.clock_s)
         if len(self._points) > MOST_POINTS:
             self._thin()
+
+    def nothing_moved_until(self, clock_s: float) -> None:
+        """By then everything was as in the latest sample; so what is seen next has happened since."""
+        if self._points and clock_s > self._times[-1]:
+            self._points.append(replace(self._points[-1], clock_s=clock_s))
+            self._times.append(clock_s)
 
     def forget(self) -> None:
         """After a time in which nobody looked: an average over it tells nothing of now."""

@@ -21,6 +21,8 @@ nobody can tell them from a hog before it ends. So a job that grows towards the 
 - What the user does is not undone. A user's pause has no deadline and the guard neither resumes nor stops it. For
   `user_grace_s` after a user's resume the guard pauses only when headroom is gone. A user's stop is followed by the
   kill without another condition.
+- Other runs in the same room count (turns.py): a younger run gives way while an older one grows, a job resumes and is
+  tried only when it is its turn, and it is not stopped while it waits for another run.
 - After a stop the job may go on growing for its checkpoint as long as half of the reserve is kept.
 
 The caller sends the signals: `next_action` proposes, `is_confirmed` checks again, and `actions.after` gives the state
@@ -29,11 +31,12 @@ that follows from what was carried out.
 
 from dataclasses import replace
 
-from memwatch.core.units import MIB, format_duration, format_size
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step
 from memwatch.decide.forecast import Forecast
 from memwatch.decide.thresholds import USUAL, Level, Thresholds, assess, is_the_jobs, is_thrashing
+from memwatch.decide.turns import ALONE, Turn
 from memwatch.decide.verdict import Verdict
+from memwatch.model.units import MIB, format_duration, format_size
 
 SMALL_JOB_BYTES = 64 * MIB  # less than a browser tab
 # Of the reserve: with so much headroom a paused job resumes at once.
@@ -44,6 +47,8 @@ TRY_SHARE = 1 / 4
 TAKEN_SHARE = 1 / 8
 # From a sample to a held job; a busy machine takes twice as long, for which the reserve is there.
 REACTION_S = 0.05
+# Of the headroom at which a job has stopped by itself before: it seldom stops twice at the same place.
+SAFE_SHARE = 0.5
 SLOWEST_TRY_INTERVAL_S = 0.1
 FASTEST_TRY_INTERVAL_S = 0.02
 SAMPLES_PER_ALLOWANCE = 4
@@ -55,6 +60,7 @@ def next_action(
     verdict: Verdict,
     forecast: Forecast,
     thresholds: Thresholds = USUAL,
+    turn: Turn = ALONE,
 ) -> Action | None:
     """What to do now, or None. The same answer comes again until the state says that it was done."""
     if state.killed_s is not None:
@@ -62,8 +68,8 @@ def next_action(
     if state.stopped_s is not None:
         return _after_stop(state, settings, forecast, thresholds)
     if state.paused_s is not None:
-        return _while_paused(state, settings, forecast, thresholds) or _warning(state, verdict)
-    return _while_running(state, settings, verdict, forecast, thresholds) or _warning(state, verdict)
+        return _while_paused(state, settings, forecast, thresholds, turn) or _warning(state, verdict)
+    return _while_running(state, settings, verdict, forecast, thresholds, turn) or _warning(state, verdict)
 
 
 def is_confirmed(
@@ -79,15 +85,16 @@ def is_confirmed(
     return True
 
 
-def interval_s(state: ActionState, forecast: Forecast, usual_s: float) -> float:
-    """Until the next sample: a job that uses up an allowance is sampled several times on the way."""
+def interval_s(state: ActionState, settings: LadderSettings, forecast: Forecast, usual_s: float) -> float:
+    """Until the next sample: a job that uses up an allowance, or comes to where it stopped before, is sampled often."""
     if state.paused_s is not None:
         return min(usual_s, SLOWEST_TRY_INTERVAL_S) if state.paused_by == By.GUARD else usual_s
-    if state.hold_again_bytes is None or forecast.headroom_bytes is None:
+    hold_at = state.safe_headroom_bytes if state.hold_again_bytes is None else state.hold_again_bytes
+    if hold_at is None or forecast.headroom_bytes is None:
         return usual_s
-    ahead_s = (
-        (forecast.headroom_bytes - state.hold_again_bytes) / max(state.growth_bytes_s, 1.0) / SAMPLES_PER_ALLOWANCE
-    )
+    if state.hold_again_bytes is None and not forecast.is_within(settings.ahead_s):
+        return usual_s
+    ahead_s = (forecast.headroom_bytes - hold_at) / max(state.growth_bytes_s, 1.0) / SAMPLES_PER_ALLOWANCE
     return min(usual_s, max(min(ahead_s, SLOWEST_TRY_INTERVAL_S), FASTEST_TRY_INTERVAL_S))
 
 
@@ -103,7 +110,12 @@ def _warning(state: ActionState, verdict: Verdict) -> Action | None:
 
 
 def _while_running(
-    state: ActionState, settings: LadderSettings, verdict: Verdict, forecast: Forecast, thresholds: Thresholds
+    state: ActionState,
+    settings: LadderSettings,
+    verdict: Verdict,
+    forecast: Forecast,
+    thresholds: Thresholds,
+    turn: Turn,
 ) -> Action | None:
     has_settled = state.short_since_s is not None and state.hold_again_bytes is None
     if has_settled and forecast.clock_s - state.resumed_s >= settings.settle_s:
@@ -114,6 +126,10 @@ def _while_running(
         return Action(Step.SHARD, verdict.reason, next_step=Step.PAUSE)
     if _is_wished_stop(settings, forecast, thresholds):
         return Action(Step.STOP, verdict.reason, next_step=Step.KILL)
+    if turn.should_pause and forecast.clock_s - state.user_resumed_s >= settings.user_grace_s:
+        return Action(Step.PAUSE, turn.reason, next_step=Step.RESUME, gives_way=True)
+    if _may_pause_later(turn, forecast, thresholds):
+        return None
     if _grows_too_far(state, settings, forecast, thresholds):
         return _held(state, settings, verdict, forecast, thresholds)
     if _thrashes(state, settings, forecast, thresholds):
@@ -135,6 +151,12 @@ def _held(
     return Action(Step.PAUSE, verdict.reason, deadline_s, Step.STOP, is_again, is_blamed=True, is_short=True)
 
 
+def _may_pause_later(turn: Turn, forecast: Forecast, thresholds: Thresholds) -> bool:
+    """A younger run is about to be paused. At the floor that is not waited for."""
+    headroom = forecast.headroom_bytes
+    return turn.may_pause_later and headroom is not None and headroom > thresholds.floor_bytes(forecast)
+
+
 def _grows_too_far(state: ActionState, settings: LadderSettings, forecast: Forecast, thresholds: Thresholds) -> bool:
     """Is it the job that brings headroom to its end, and is that near?"""
     headroom, now_s = forecast.headroom_bytes, forecast.clock_s
@@ -144,6 +166,8 @@ def _grows_too_far(state: ActionState, settings: LadderSettings, forecast: Forec
         return False
     if state.sharded_s is not None and now_s - state.sharded_s < settings.shard_wait_s and headroom > 0:
         return forecast.job_explains and forecast.is_within(settings.ahead_s / 2)
+    if _was_there_before(state, forecast, headroom):
+        return False
     if state.hold_again_bytes is not None:
         if headroom > state.hold_again_bytes + _next_growth_bytes(state, forecast):
             return False
@@ -155,6 +179,14 @@ def _grows_too_far(state: ActionState, settings: LadderSettings, forecast: Forec
         return False
     taken = int(forecast.reserve_bytes * TAKEN_SHARE)
     return _has_taken(forecast, taken, state.floor_headroom_bytes, state.floor_job_bytes)
+
+
+def _was_there_before(state: ActionState, forecast: Forecast, headroom: int) -> bool:
+    """Is the job, with what it takes until it can be held, still above where it has stopped by itself before?"""
+    if state.safe_headroom_bytes is None:
+        return False
+    growth = (forecast.fill_bytes_s or 0.0) if forecast.is_credible else 0.0
+    return headroom - growth * REACTION_S > state.safe_headroom_bytes * SAFE_SHARE
 
 
 def _next_growth_bytes(state: ActionState, forecast: Forecast) -> float:
@@ -194,35 +226,38 @@ def _is_wished_stop(settings: LadderSettings, forecast: Forecast, thresholds: Th
 
 
 def _while_paused(
-    state: ActionState, settings: LadderSettings, forecast: Forecast, thresholds: Thresholds
+    state: ActionState, settings: LadderSettings, forecast: Forecast, thresholds: Thresholds, turn: Turn
 ) -> Action | None:
     if state.paused_by == By.USER or state.paused_s is None:
         return None
     headroom, waited_s = forecast.headroom_bytes, forecast.clock_s - state.paused_s
     if settings.on_pressure == OnPressure.WARN:
         return Action(Step.RESUME, "the guard is off")
+    if state.gives_way:
+        return Action(Step.RESUME, "it is this run's turn") if turn.may_resume else None
     if not state.is_blamed or headroom is None:
         is_over = waited_s >= settings.hold_s and not is_thrashing(forecast, thresholds)
         if is_over or waited_s >= settings.thrash_wait_s:
             return Action(Step.RESUME, "memory traffic is over" if is_over else "the pause has not ended the traffic")
         return None
-    if _is_stop_due(state, settings, forecast):
+    if turn.waits_for is None and _is_stop_due(state, settings, forecast):
         return Action(Step.STOP, _stop_reason(state, forecast), next_step=Step.KILL)
-    if waited_s < settings.hold_s:
+    is_at_the_end = state.short_since_s is not None  # Else it is held for a moment, and nobody waits for that.
+    if waited_s < settings.hold_s or (is_at_the_end and not turn.may_resume):
         return None
     if headroom >= resume_bytes(forecast):
         is_brief = state.short_since_s is None
         return Action(Step.RESUME, f"{format_size(headroom)} are free for the job", is_brief=is_brief)
     if state.short_since_s is None:
         return Action(Step.RESUME, f"{format_size(headroom)} left to use", is_brief=True)
-    if _may_try(state, settings, forecast):
+    if _may_try(state, settings, forecast, turn):
         return Action(Step.RESUME, "trying whether the job still grows", is_brief=True)
     return None
 
 
-def _may_try(state: ActionState, settings: LadderSettings, forecast: Forecast) -> bool:
+def _may_try(state: ActionState, settings: LadderSettings, forecast: Forecast, turn: Turn) -> bool:
     headroom, waited_s = forecast.headroom_bytes or 0, forecast.clock_s - (state.paused_s or 0)
-    if _is_overdue(state, settings, forecast):
+    if turn.waits_for is None and _is_overdue(state, settings, forecast):
         return True  # Or it would have been stopped.
     if headroom <= -forecast.reserve_bytes * TRY_SHARE:
         return False

@@ -1,9 +1,9 @@
 """Monitor: samples in, forecast and verdict out. The guard, the recorder and `memwatch watch` judge by the same one."""
 
-from memwatch.core.sample import Sample
 from memwatch.decide.forecast import Forecast, ReserveOf, forecast
 from memwatch.decide.history import History
 from memwatch.decide.verdict import Decider, Verdict
+from memwatch.model.sample import Sample
 
 
 class Monitor:
@@ -22,6 +22,9 @@ class Monitor:
         """Without a verdict: for the sample that confirms an action."""
         self._history.add(sample)
         return forecast(self._history, self.reserve_of)
+
+    def nothing_moved_until(self, clock_s: float) -> None:
+        self._history.nothing_moved_until(clock_s)
 
     def forget(self) -> None:
         """After a time in which nothing was sampled: an average over it says nothing about now."""

@@ -1,8 +1,8 @@
 """Reasons: a verdict in words. The number comes first, so that a line that is cut off still says it."""
 
-from memwatch.core.units import format_duration, format_size
 from memwatch.decide.forecast import Forecast, Rates
 from memwatch.decide.thresholds import Level, Need, Signal, Thresholds, is_tight
+from memwatch.model.units import format_duration, format_size
 
 MOST_REASONS = 2  # a third one does not fit on a line, and convinces nobody
 LARGE_RESERVE_SHARE = 0.25  # of the room: then it is the job's share that ends, not the memory

@@ -1,7 +1,6 @@
 """Diagnose: from evidence to what happened, what is ruled out, and what is not known. Nothing is claimed that the
 evidence does not show; where it is silent, what would have spoken is named."""
 
-from memwatch.core.units import format_size
 from memwatch.diagnose.causes.devices import disk_findings, gpu_memory_findings, gpu_ruled_out
 from memwatch.diagnose.causes.freeze import gap_findings, stalls_since_boot
 from memwatch.diagnose.causes.graphics import gpu_error_findings, gpu_hang_findings
@@ -23,6 +22,7 @@ from memwatch.diagnose.logs.faults import ManagedKill
 from memwatch.diagnose.logs.log_events import DaemonKill
 from memwatch.diagnose.logs.oom import OomKill
 from memwatch.diagnose.timeline.model import GpuUse, Strain, Timeline
+from memwatch.model.units import format_size
 
 MOST_FINDINGS = 12
 MOST_SLEEPS = 2

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from memwatch.core.sample import Sample
 from memwatch.diagnose.findings import Source
 from memwatch.diagnose.logs.log_events import LogEvents
 from memwatch.diagnose.timeline.model import Timeline
+from memwatch.model.sample import Sample
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,67 +1,180 @@
-"""The only sender of signals to the job. Every process is signalled by what it is, not by its number (signals.py)."""
+"""The only sender of signals to the job. Every process is signalled by what it is, not by its number (signals.py).
 
+A pause holds the job by ptrace (hold.py), which ends with the guard whatever it dies of. Where the system does not
+allow that for a process (it is undumpable, a debugger has it, a container forbids ptrace), that process gets SIGSTOP;
+watcher and front are informed before, and send SIGCONT if the guard dies.
+"""
+
+import errno
+import os
 import signal
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
-from memwatch.core.sample import Process
-from memwatch.guard.signals import signal_process
+from memwatch.guard.hold import Holder
+from memwatch.guard.send_signal import send_signal
 from memwatch.guard.watcher import Watcher
+from memwatch.model.sample import Process
+from memwatch.probe.files import number_after, read_file
 
 # A tree that forks while it is being stopped is looked at again until nothing new is found.
 MOST_LOOKS = 50
+# For a process that starts a program just now, before it is looked at again.
+_EXEC_WAIT_S = 0.001
 
 Tree = Callable[[], tuple[Process, ...]]
+WillStop = Callable[[list[Process]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Whom an action has reached, and what became of it, in words for the journal."""
+
+    pids: list[int]
+    result: str
 
 
 class Actor:
-    """`tree` looks at the job's processes now, parents before children."""
+    """`tree` looks at the job's processes now, parents before children.
 
-    def __init__(self, tree: Tree, watcher: Watcher) -> None:
+    `will_stop` informs the front of processes that SIGSTOP is sent to; none: they were continued.
+    """
+
+    def __init__(self, tree: Tree, watcher: Watcher, holder: Holder, will_stop: WillStop) -> None:
         self._tree = tree
         self._watcher = watcher
+        self._holder = holder
+        self._will_stop = will_stop
+        self._stopped: list[Process] = []  # by SIGSTOP
+        self._seen_stopped: set[int] = set()
         self.is_paused = False
 
-    def pause(self) -> list[int]:
-        """Stop the whole tree, with the children born meanwhile. Returns the pids that were stopped."""
-        stopped: list[int] = []
+    def pause(self, deadline_s: float | None = None) -> Done:
+        """Hold the whole tree, with the children born meanwhile. The job counts as paused if anything was."""
+        # First: a watcher that knows of no pause would not look whether the guard still beats.
+        self._watcher.paused(deadline_s)
+        paused: list[int] = []
+        refused: list[int] = []
         seen: set[tuple[int, int]] = set()
-        for _ in range(MOST_LOOKS):
+        for look in range(MOST_LOOKS):
             new = [process for process in self._alive() if (process.pid, process.start_ticks) not in seen]
             if not new:
                 break
-            # Told first: if we die between the two, the watcher continues what was never stopped, which does no harm.
-            self._watcher.will_stop(new)
-            stopped += self._send(new, signal.SIGSTOP)
-            seen |= {(process.pid, process.start_ticks) for process in new}
-        self.is_paused = True
-        return stopped
+            to_stop = []
+            for process in new:
+                error = self._hold(process, paused)
+                if error == errno.EAGAIN and look < MOST_LOOKS - 1:
+                    time.sleep(_EXEC_WAIT_S)
+                    continue
+                seen.add((process.pid, process.start_ticks))
+                if error == 0:
+                    paused.append(process.pid)
+                elif error != errno.ESRCH:
+                    to_stop.append(process)
+            refused += self._stop_by_signal(to_stop, paused)
+        self.is_paused = bool(paused)
+        if not self.is_paused:
+            self._watcher.all_continued()
+        return Done(paused, _result(paused, refused, "paused"))
 
-    def resume(self) -> list[int]:
-        continued = self._send(list(reversed(self._alive())), signal.SIGCONT)
-        self.is_paused = False
-        self._watcher.all_continued()
-        return continued
+    def resume(self) -> Done:
+        """Let everything run on that the pause has stopped, and nothing else: what the job had stopped stays so."""
+        held = self._holder.held_pids()
+        self._holder.release()
+        pids = [*held, *self._send(self._stopped, signal.SIGCONT)[0]]
+        self._forget_pause()
+        return Done(pids, _result(pids, [], "resumed"))
 
-    def stop(self) -> list[int]:
-        """Ask the whole tree to end; a paused one must run on to hear it."""
-        asked = self._send(self._alive(), signal.SIGTERM)
+    def stop(self) -> Done:
+        """Send SIGTERM to the whole tree; a paused one must run on to receive it."""
+        asked, refused = self._send(self._alive(), signal.SIGTERM)
         if self.is_paused:
             self.resume()
-        return asked
+        return Done(asked, _result(asked, refused, "sent SIGTERM"))
 
-    def kill(self) -> list[int]:
-        killed = self._send(self._alive(), signal.SIGKILL)
+    def kill(self) -> Done:
+        killed, refused = self._send(self._alive(), signal.SIGKILL)
+        if self.is_paused:
+            self.resume()  # For those that could not be killed.
+        return Done(killed, _result(killed, refused, "killed"))
+
+    def kill_one(self, process: Process) -> Done:
+        killed, refused = self._send([process], signal.SIGKILL)
+        return Done(killed, _result(killed, refused, "killed"))
+
+    def not_yet_stopped(self) -> set[int]:
+        """Of the paused processes, those that still run: in the kernel, where a stop does not reach them at once."""
+        running = {p.pid for p in self._stopped if _state(p.pid) not in (*"TtZX", None)}
+        return self._holder.not_yet_stopped() | running
+
+    def was_continued(self) -> bool:
+        """Whether somebody else has sent SIGCONT to a process that a SIGSTOP of ours had stopped."""
+        states = {process.pid: _state(process.pid) for process in self._stopped}
+        runs_again = any(states[pid] not in (*"TtZX", None) for pid in self._seen_stopped)
+        self._seen_stopped |= {pid for pid, state in states.items() if state == "T"}
+        return runs_again
+
+    def _hold(self, process: Process, paused: list[int]) -> int:
+        if process.state == "t" and _tracer(process.pid) in paused:
+            return 0  # Held by a process that is held: a nested memwatch, a debugger. It cannot run.
+        return self._holder.hold(process)
+
+    def _stop_by_signal(self, processes: list[Process], paused: list[int]) -> list[int]:
+        """Adds the pids that were stopped to `paused`, and returns those that could not be."""
+        # What is stopped already was stopped by the job, or by its user, who will want to find it so.
+        paused += [process.pid for process in processes if process.state == "T"]
+        to_stop = [process for process in processes if process.state != "T"]
+        if not to_stop:
+            return []
+        # Before: if we die between the two, the watcher continues what was never stopped, which does no harm.
+        self._watcher.will_stop(to_stop)
+        self._will_stop(to_stop)
+        stopped, refused = self._send(to_stop, signal.SIGSTOP)
+        paused += stopped
+        self._stopped += [process for process in to_stop if process.pid in stopped]
+        return refused
+
+    def _forget_pause(self) -> None:
         self.is_paused = False
         self._watcher.all_continued()
-        return killed
-
-    def pass_on(self, number: int, to_all: bool) -> list[int]:
-        """A signal that memwatch was sent and the job is meant to have."""
-        alive = self._alive()
-        return self._send(alive if to_all else alive[:1], number)
+        if self._stopped:
+            self._will_stop([])
+        self._stopped.clear()
+        self._seen_stopped.clear()
 
     def _alive(self) -> list[Process]:
-        return [process for process in self._tree() if process.state not in "ZX"]
+        return [process for process in self._tree() if process.state not in "ZX" or _has_threads(process.pid)]
 
-    def _send(self, processes: list[Process], number: int) -> list[int]:
-        return [p.pid for p in processes if signal_process(p.pid, p.start_ticks, number)]
+    def _send(self, processes: Iterable[Process], number: int) -> tuple[list[int], list[int]]:
+        """The pids that got it, and those that must not be signalled by us."""
+        errors = {p.pid: send_signal(p.pid, p.start_ticks, number) for p in processes}
+        sent = [pid for pid, error in errors.items() if error == 0]
+        return sent, [pid for pid, error in errors.items() if error == errno.EPERM]
+
+
+def _result(reached: list[int], refused: list[int], done: str) -> str:
+    if not refused:
+        return "done" if reached else "nobody was there"
+    total = len(reached) + len(refused)
+    belong = "belongs" if len(refused) == 1 else "belong"
+    were = "was" if len(refused) == 1 else "were"
+    return f"{len(refused)} of {total} processes {belong} to another user and {were} not {done}"
+
+
+def _state(pid: int) -> str | None:
+    """None if it is gone."""
+    text = read_file(f"/proc/{pid}/stat")
+    return text[text.rindex(b")") + 2 :][:1].decode() if text else None
+
+
+def _has_threads(pid: int) -> bool:
+    """Whether threads of it live on though its first one has ended, so that it looks like a zombie."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/task")) > 1
+    except OSError:
+        return False
+
+
+def _tracer(pid: int) -> int | None:
+    return number_after(read_file(f"/proc/{pid}/status") or b"", b"TracerPid:")

@@ -32,7 +32,7 @@ def give_order(guard: socket.socket, config: GuardConfig, command: list[str]) ->
     if not config.captures_output:
         guard.sendall(message)
         return None
-    from memwatch.guard.output import set_size
+    from memwatch.guard.job_output import set_size
 
     master, slave = os.openpty()
     set_size(slave, config.terminal_rows, config.terminal_columns)

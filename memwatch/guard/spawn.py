@@ -1,4 +1,7 @@
-"""Starts the job: in a process group of its own, first in line for the kernel's killer, a little behind the desktop."""
+"""Starts the job: in a process group of its own, first in line for the kernel's killer, a little behind the desktop.
+
+All else is as if the job had been started without memwatch; docs/DIFFERENCES.md lists the exceptions.
+"""
 
 import errno
 import fcntl
@@ -11,7 +14,8 @@ from typing import NamedTuple
 
 from memwatch import channel as job_channel
 from memwatch.errors import ExitCode
-from memwatch.guard import system
+from memwatch.guard import inherited, ptrace, system
+from memwatch.guard.inherited import UNKNOWABLE
 
 OOM_SCORE = 1000
 NICENESS = 5
@@ -21,8 +25,6 @@ BY_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)  # which stop who
 # By the guard; the job must not inherit that.
 HANDLED = (signal.SIGCHLD, signal.SIGTERM)
 IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, *BY_TERMINAL)
-# Python ignores these for its own sake; a program must find them as usual.
-_USUAL = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class CannotStart(Exception):
@@ -35,11 +37,13 @@ class CannotStart(Exception):
 
 class Start(NamedTuple):
     command: tuple[str, ...]
-    channel_fd: int
-    terminal_fd: int | None  # to be given to the job, as a shell does
+    channel_address: str | None
+    takes_terminal: bool
     output_fd: int | None  # the job's end of a terminal of its own
     lowers_priority: bool
+    closed_streams: tuple[int, ...]
     ignored_signals: tuple[int, ...]
+    blocked_signals: tuple[int, ...]
 
 
 def spawn(start: Start, before_it_runs: Callable[[int], None] | None = None) -> int:
@@ -61,6 +65,8 @@ def spawn(start: Start, before_it_runs: Callable[[int], None] | None = None) -> 
     try:
         if before_it_runs is not None:
             before_it_runs(pid)
+        if not ptrace.works_on_child(pid):
+            os.write(opener, b"s")
     finally:
         os.close(opener)
     failure = os.read(reader, 16)
@@ -84,36 +90,49 @@ def _become_the_job(start: Start, parent: int, writer: int, gate: int) -> None:
             os.setpgid(0, 0)
         else:
             _take_own_terminal(start.output_fd)
-        _take_signals(start.ignored_signals)
+        _take_signals(start)
         for number in BY_TERMINAL:  # Until it runs: here nobody would continue it.
             signal.signal(number, signal.SIG_IGN)
-        if start.terminal_fd is not None:
-            with suppress(OSError):
-                os.tcsetpgrp(start.terminal_fd, os.getpid())
-        # A job that the guard has paused must not stay so when the guard is gone.
-        system.signal_me_when_my_parent_dies(signal.SIGCONT)
-        os.read(gate, 1)  # Until it is closed.
+        if start.takes_terminal:
+            _take_terminal()
+        # Until it is closed. What comes before says that this job can be paused only by SIGSTOP: then it must not stay
+        # stopped when the guard is gone. Where ptrace works, SIGCONT would only continue what others have stopped.
+        if os.read(gate, 1):
+            system.signal_me_when_my_parent_dies(signal.SIGCONT)
+            os.read(gate, 1)
         if os.getppid() != parent:
             os._exit(ExitCode.BROKEN)
-        system.raise_oom_score(OOM_SCORE)
+        system.set_oom_score(OOM_SCORE)
         if start.lowers_priority:
             with suppress(OSError):
                 os.nice(NICENESS)
-            system.set_io_priority(IO_PRIORITY)
-        os.set_inheritable(start.channel_fd, True)
-        _take_signals(start.ignored_signals)
-        os.execvpe(start.command[0], start.command, {**os.environ, job_channel.VARIABLE: str(start.channel_fd)})
+            system.set_io_priority(system.io_priority(IO_PRIORITY))
+        environment = inherited.environment()
+        if start.channel_address is not None:
+            environment[job_channel.VARIABLE] = start.channel_address
+        for fd in start.closed_streams if start.output_fd is None else ():
+            os.close(fd)
+        _take_signals(start)
+        os.execvpe(start.command[0], start.command, environment)
     except OSError as error:
         os.write(writer, str(error.errno).encode())
     finally:
         os._exit(ExitCode.BROKEN)
 
 
-def _take_signals(ignored: tuple[int, ...]) -> None:
-    """As a program expects to find them."""
-    for number in (*HANDLED, *IGNORED, *_USUAL):
-        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+def _take_signals(start: Start) -> None:
+    """As memwatch was started with them; what Python and the guard handle or ignore for themselves is reset."""
+    for number in (*HANDLED, *IGNORED, *UNKNOWABLE):
+        signal.signal(number, signal.SIG_IGN if number in start.ignored_signals else signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, start.blocked_signals)
+
+
+def _take_terminal() -> None:
+    """Make this process's group the foreground group of the controlling terminal."""
+    with suppress(OSError):
+        fd = os.open("/dev/tty", os.O_RDWR)
+        os.tcsetpgrp(fd, os.getpid())
+        os.close(fd)
 
 
 def _take_own_terminal(fd: int) -> None:

@@ -3,15 +3,20 @@
 import ctypes
 import os
 import signal
+from collections.abc import Iterable
 from contextlib import suppress
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
 _MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
 _IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
+_IOPRIO_GET = {"x86_64": 252, "aarch64": 31}
+_IOPRIO_WHO_PROCESS = 1
 _IOPRIO_BEST_EFFORT = 2
+_SIGNAL_SET_BYTES = 128
 
 
 def signal_me_when_my_parent_dies(number: signal.Signals) -> None:
@@ -30,18 +35,61 @@ def lock_memory() -> bool:
     return bool(_libc.mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT) == 0)
 
 
-def set_io_priority(level: int) -> bool:
-    """Best effort, 0 (first) to 7 (last), for this process and what it starts."""
+def io_priority(level: int) -> int:
+    """The kernel's number for best effort, 0 (first) to 7 (last)."""
+    return (_IOPRIO_BEST_EFFORT << 13) | level
+
+
+def get_io_priority(thread_id: int) -> int | None:
+    """The kernel's number, 0 if none was set; `thread_id` 0 is this process."""
+    number = _IOPRIO_GET.get(os.uname().machine)
+    if number is None:
+        return None
+    value = int(_libc.syscall(number, _IOPRIO_WHO_PROCESS, thread_id))
+    return value if value >= 0 else None
+
+
+def set_io_priority(value: int, thread_id: int = 0) -> bool:
+    """`value` is the kernel's number; for this process (0) and what it starts, or for one thread of another."""
     number = _IOPRIO_SET.get(os.uname().machine)
     if number is None:
         return False
-    return bool(_libc.syscall(number, 1, 0, (_IOPRIO_BEST_EFFORT << 13) | level) == 0)
+    return bool(_libc.syscall(number, _IOPRIO_WHO_PROCESS, thread_id, value) == 0)
 
 
-def raise_oom_score(score: int) -> bool:
-    """So that the kernel's own killer takes this process before any other."""
+def oom_score(pid: int | str = "self") -> int | None:
+    with suppress(OSError, ValueError), open(f"/proc/{pid}/oom_score_adj") as file:
+        return int(file.read())
+    return None
+
+
+def set_oom_score(score: int, pid: int | str = "self") -> bool:
+    """1000: the kernel's own killer takes this process before any other."""
     with suppress(OSError):
-        with open("/proc/self/oom_score_adj", "w") as file:
+        with open(f"/proc/{pid}/oom_score_adj", "w") as file:
             file.write(str(score))
         return True
     return False
+
+
+def signal_descriptor(numbers: Iterable[int]) -> int:
+    """A descriptor that the given signals are read from while they are blocked (signalfd). Raises OSError."""
+    mask = ctypes.create_string_buffer(_SIGNAL_SET_BYTES)
+    _libc.sigemptyset(mask)
+    for number in numbers:
+        _libc.sigaddset(mask, int(number))
+    fd = int(_libc.signalfd(-1, mask, os.O_NONBLOCK | os.O_CLOEXEC))
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return fd
+
+
+def set_command_line(line: bytes) -> None:
+    """What ps and pkill -f see of this process from now on; cut off where the old command line was shorter."""
+    with suppress(OSError, ValueError, IndexError):
+        with open("/proc/self/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        start, end = int(fields[45]), int(fields[46])  # arg_start and arg_end
+        if 0 < start < end:
+            ctypes.memmove(start, line[: end - start - 1].ljust(end - start, b"\0"), end - start)
+    _libc.prctl(_PR_SET_NAME, line[:15], 0, 0, 0)

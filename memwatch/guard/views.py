@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 
 from memwatch.channel import Channel
-from memwatch.guard.join import Door
-from memwatch.guard.listen import Ear, Heed
-from memwatch.record.events import Event
+from memwatch.guard.attach_socket import Door
+from memwatch.guard.bounded_reader import Ear, Heed
+from memwatch.journal.events import Event
 
 # Each takes a descriptor, of which the guard needs some for its work.
 MOST_VIEWS = 16

@@ -1,9 +1,10 @@
 """What became of children: the job itself, its orphans, our own helpers."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from memwatch.core.units import KIB
+from memwatch.model.units import KIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,29 +24,45 @@ class Ended:
 class News:
     ended: Ended | None = None
     stopped_by: int | None = None  # the signal that stopped the job, ours or another's
+    was_continued: bool = False  # the job, by SIGCONT, ours or another's
+    stopped: frozenset[int] = frozenset()  # children that a signal has stopped
     gone: frozenset[int] = frozenset()  # whose pids may be given to others from now on
 
 
-def reap(job_pid: int) -> News:
-    """Take in every child that has changed; most are orphans of the job, of no further interest."""
+def reap(job_pid: int, take_status: Callable[[int, int], bool] | None = None) -> News:
+    """Take in every child that has changed; most are orphans of the job, of no further interest.
+
+    The threads that the guard holds by ptrace come along, whoever their parent is: `take_status` gets every status, and
+    says whether it was one of these stopping. One that dies is reaped here, or its parent would never learn of it.
+    """
     ended: Ended | None = None
     stopped_by: int | None = None
-    gone = set()
+    was_continued = False
+    stopped: set[int] = set()
+    gone: set[int] = set()
     while True:
         try:
-            pid, status, used = os.wait4(-1, os.WNOHANG | os.WUNTRACED)
+            pid, status, used = os.wait4(-1, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)
         except ChildProcessError:
             break
         if pid == 0:
             break
-        if not os.WIFSTOPPED(status):
+        if os.WIFCONTINUED(status):
+            if pid == job_pid:
+                stopped_by, was_continued = None, True
+            continue
+        if take_status is not None and take_status(pid, status):
+            continue
+        if os.WIFSTOPPED(status):
+            stopped.add(pid)
+        else:
             gone.add(pid)
         if pid != job_pid:
             continue
         if os.WIFSTOPPED(status):
-            stopped_by = os.WSTOPSIG(status)
+            stopped_by, was_continued = os.WSTOPSIG(status), False
         elif os.WIFSIGNALED(status):
             ended = Ended(None, os.WTERMSIG(status), used.ru_maxrss * KIB)
         elif os.WIFEXITED(status):
             ended = Ended(os.WEXITSTATUS(status), None, used.ru_maxrss * KIB)
-    return News(ended, stopped_by, frozenset(gone))
+    return News(ended, stopped_by, was_continued, frozenset(stopped), frozenset(gone))

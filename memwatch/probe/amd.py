@@ -2,7 +2,7 @@
 
 import os
 
-from memwatch.core.sample import Gpu
+from memwatch.model.sample import Gpu
 from memwatch.probe.files import read_number
 from memwatch.probe.pci import AMD, Card, cards, read_text, scaled
 

@@ -2,11 +2,14 @@
 
 import os
 from collections.abc import Collection
+from dataclasses import replace
 
-from memwatch.core.sample import Process
-from memwatch.core.units import KIB
+from memwatch.model.sample import Process
+from memwatch.model.units import KIB
+from memwatch.probe.background import Background
 from memwatch.probe.files import number_after, read_file
 from memwatch.probe.procpid import ProcessFiles
+from memwatch.probe.slow_files import Transfers, read_command, read_transfers, shortened, shown_text
 
 MOST = 8
 MOST_GROWING = 4
@@ -14,12 +17,15 @@ MOST_GROWING = 4
 EMPTY_LOOKS = 12
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
+_Key = tuple[int, int, str]
+
 
 class ProcessSizes:
     """Remembers how big each process was, so that one that grows is seen long before it is among the biggest."""
 
-    def __init__(self, proc_root: str = "/proc") -> None:
+    def __init__(self, proc_root: str = "/proc", in_background: bool = False) -> None:
         self._proc_root = proc_root
+        self._details = Details(proc_root, in_background)
         self._before: dict[int, int] | None = None
         self._empty: set[int] = set()
         self._looks = 0
@@ -38,11 +44,95 @@ class ProcessSizes:
             growth = {pid: size - self._before.get(pid, 0) for pid, size in sizes.items() if pid not in chosen}
             chosen += _largest(growth, MOST_GROWING)
         self._before = sizes
-        return _read(self._proc_root, chosen, swap_in_use)
+        found = _read(self._proc_root, chosen, swap_in_use)
+        self._details.ask(found)
+        return self._details.added(found)
+
+    def close(self) -> None:
+        self._details.close()
+
+
+class Biggest:
+    """The biggest processes that are not the job's, each time somebody asks."""
+
+    def __init__(self, proc_root: str, in_background: bool) -> None:
+        self._proc_root = proc_root
+        self._details = Details(proc_root, in_background)
+        self._waiting: tuple[Process, ...] | None = None
+
+    def look(self, apart_from: Collection[int], swap_in_use: bool) -> tuple[Process, ...] | None:
+        """None if this machine does not show its processes, or details are still being read: see `late`."""
+        self._waiting = None
+        found = biggest_processes(self._proc_root, apart_from, swap_in_use)
+        if found is None:
+            return None
+        self._details.ask(found)
+        if self._details.is_busy:
+            self._waiting = found
+            return None
+        return self._details.added(found)
+
+    def late(self) -> tuple[Process, ...] | None:
+        """The last look, once, with the details that are known by now: for the sample after it."""
+        found, self._waiting = self._waiting, None
+        return None if found is None else self._details.added(found)
+
+    def close(self) -> None:
+        self._details.close()
+
+
+class Details:
+    """Command lines and transfers of strangers, read in the background, where that is asked for."""
+
+    def __init__(self, proc_root: str, in_background: bool) -> None:
+        self._proc_root = proc_root
+        self._background = Background("strangers", in_background)
+        self._commands: dict[_Key, str] = {}
+        self._transfers: dict[_Key, Transfers] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        return self._background.is_busy
+
+    def ask(self, processes: tuple[Process, ...]) -> None:
+        self._background.start(lambda: self._read(processes))
+
+    def added(self, processes: tuple[Process, ...]) -> tuple[Process, ...]:
+        """With what is known; a process whose command line is not keeps its name."""
+        return tuple(map(self._with_details, processes))
+
+    def close(self) -> None:
+        self._background.close()
+
+    def _read(self, processes: tuple[Process, ...]) -> None:
+        """On the thread. New dictionaries, because the other thread may be reading the old ones."""
+        commands, transfers = {}, {}
+        for process in processes:
+            folder, key = f"{self._proc_root}/{process.pid}", _key(process)
+            known = self._commands.get(key) or read_command(folder)
+            commands[key] = known or shortened(f"[{process.command}]")
+            if (found := read_transfers(folder)) is not None:
+                transfers[key] = found
+        self._commands, self._transfers = commands, transfers
+
+    def _with_details(self, process: Process) -> Process:
+        key = _key(process)
+        transfers = self._transfers.get(key)
+        return replace(
+            process,
+            command=self._commands.get(key, process.command),
+            read_bytes=None if transfers is None else transfers.read_bytes,
+            written_bytes=None if transfers is None else transfers.written_bytes,
+        )
+
+
+def _key(process: Process) -> _Key:
+    """The name is part of it, because it changes when the process starts another program."""
+    return process.pid, process.start_ticks, process.command
 
 
 def biggest_processes(proc_root: str, apart_from: Collection[int], swap_in_use: bool) -> tuple[Process, ...] | None:
-    """The biggest first, in RAM and swap together; None if this machine does not show its processes.
+    """The biggest first, in RAM and swap together, by name; None if this machine does not show its processes.
 
     Looks at every process there is: 10 us for each, and 30 us where swap is in use. Not for every sample.
     """
@@ -78,6 +168,22 @@ def _read(proc_root: str, pids: list[int], swap_in_use: bool) -> tuple[Process, 
 
 
 def _process(proc_root: str, pid: int, swap_in_use: bool) -> Process | None:
+    """None if it has ended. Without what can block: that is for Details."""
     files = ProcessFiles(proc_root, pid, keep=False)
     stat = files.stat()
-    return None if stat is None else files.process(stat, swap_in_use)
+    reading = None if stat is None else files.read(stat, swap_in_use)
+    if stat is None or reading is None:
+        return None
+    return Process(
+        pid=pid,
+        start_ticks=stat.start_ticks,
+        parent_pid=stat.parent_pid,
+        state=reading.state,
+        rss_bytes=reading.rss_bytes,
+        swap_bytes=reading.swap_bytes,
+        cpu_s=stat.cpu_s,
+        read_bytes=None,
+        written_bytes=None,
+        command=shown_text(stat.comm),
+        major_faults=stat.major_faults,
+    )

@@ -6,7 +6,8 @@ read anew with every sample; only where the cgroups are found is remembered.
 
 from collections.abc import Iterable
 
-from memwatch.core.sample import Limit
+from memwatch.model.sample import Limit
+from memwatch.model.units import MIB
 from memwatch.probe.cgroup_paths import (
     Mount,
     ancestors,
@@ -18,21 +19,26 @@ from memwatch.probe.cgroup_paths import (
     widest,
 )
 from memwatch.probe.files import KeptFile, number_after, read_file
+from memwatch.probe.procfs import HostMemory
 
 # v1 writes "no limit" as the largest page count, in bytes; nobody has an exbibyte of memory.
 NO_LIMIT_BYTES = 1 << 60
+# Less kernel memory than this is not worth reading meminfo for.
+WORTH_A_LOOK_BYTES = 16 * MIB
 
 
 class Cgroup1:
     """One cgroup of the v1 memory controller."""
 
-    def __init__(self, folder: str, path: str) -> None:
+    def __init__(self, folder: str, path: str, host: HostMemory) -> None:
         self._path = path
+        self._host = host
         self._limit = KeptFile(f"{folder}/memory.limit_in_bytes")
         self._usage = KeptFile(f"{folder}/memory.usage_in_bytes")
         self._with_swap_limit = KeptFile(f"{folder}/memory.memsw.limit_in_bytes")
         self._with_swap_usage = KeptFile(f"{folder}/memory.memsw.usage_in_bytes")
         self._stat = KeptFile(f"{folder}/memory.stat")
+        self._kernel = KeptFile(f"{folder}/memory.kmem.usage_in_bytes")
 
     def limits(self) -> list[Limit]:
         limit = _limit_in(self._limit.read())
@@ -41,24 +47,46 @@ class Cgroup1:
         usage = self._usage.number() if limit is not None else None
         if limit is None or usage is None:
             return []
-        cache = _dropable(self._stat.read() or b"", b"total_")
+        stat = self._stat.read() or b""
+        cache = _dropable(stat, b"total_") + self._reclaimable_slab_bytes()
+        shmem = number_after(stat, b"total_shmem ")
         swap = None if with_swap is None else max(with_swap - usage, 0)
-        limits = [Limit(self._path, limit, max(usage - cache, 0), swap)]
+        limits = [Limit(self._path, limit, max(usage - cache, 0), swap, shmem_bytes=shmem)]
         with_swap_limit = _limit_in(self._with_swap_limit.read())
         if with_swap is not None and with_swap_limit is not None:
             # RAM and swap together have a limit of their own, which can be the nearer one.
-            limits.append(Limit(f"{self._path} (with swap)", with_swap_limit, max(with_swap - cache, 0), swap))
+            used = max(with_swap - cache, 0)
+            limits.append(Limit(f"{self._path} (with swap)", with_swap_limit, used, swap, shmem_bytes=shmem))
         return limits
 
+    def use_bytes(self) -> int | None:
+        """All that is charged to it, if that is limited: one read, for whoever wants to know whether anything moves."""
+        return None if _limit_in(self._limit.read()) is None else self._usage.number()
+
+    def _reclaimable_slab_bytes(self) -> int:
+        """Caches of file names and inodes, which the kernel drops before it kills.
+
+        An estimate: v1 has all kernel memory of a cgroup in one number. From it goes what surely is no slab, as if all
+        that the host has of it were here; the rest is reclaimable to the same part as on the host.
+        """
+        used = self._kernel.number()
+        host = None if used is None or used < WORTH_A_LOOK_BYTES else self._host.kernel()
+        if used is None or host is None:
+            return 0
+        slab = max(used - host.other_bytes, 0)
+        host_slab = max(host.reclaimable_slab_bytes + host.unreclaimable_slab_bytes, 1)
+        return min(slab * host.reclaimable_slab_bytes // host_slab, host.reclaimable_slab_bytes)
+
     def close(self) -> None:
-        for file in (self._limit, self._usage, self._with_swap_limit, self._with_swap_usage, self._stat):
+        files = (self._limit, self._usage, self._with_swap_limit, self._with_swap_usage, self._stat, self._kernel)
+        for file in files:
             file.close()
 
 
 class Cgroup2:
     """One cgroup of v2."""
 
-    def __init__(self, folder: str, path: str) -> None:
+    def __init__(self, folder: str, path: str, host: HostMemory) -> None:
         self._path = path
         self._max = KeptFile(f"{folder}/memory.max")
         self._high = KeptFile(f"{folder}/memory.high")
@@ -72,8 +100,15 @@ class Cgroup2:
         current = self._current.number() if set_limits else None
         if current is None:
             return []
-        cache = _dropable(self._stat.read() or b"", b"")
-        return [Limit(self._path, min(set_limits), max(current - cache, 0), self._swap.number())]
+        stat = self._stat.read() or b""
+        cache = _dropable(stat, b"") + (number_after(stat, b"slab_reclaimable ") or 0)
+        shmem = number_after(stat, b"shmem ")
+        used = max(current - cache, 0)
+        return [Limit(self._path, min(set_limits), used, self._swap.number(), shmem_bytes=shmem)]
+
+    def use_bytes(self) -> int | None:
+        limited = any(_limit_in(file.read()) is not None for file in (self._max, self._high))
+        return self._current.number() if limited else None
 
     def close(self) -> None:
         for file in (self._max, self._high, self._current, self._swap, self._stat):
@@ -86,6 +121,7 @@ class Limits:
     def __init__(self, proc_root: str, sys_root: str) -> None:
         self._proc_root = proc_root
         self._sys_root = sys_root
+        self._host = HostMemory(proc_root)
         self._chains: dict[bytes, list[Cgroup1 | Cgroup2]] = {}
 
     def read(self, pids: Iterable[int]) -> tuple[Limit, ...]:
@@ -98,6 +134,10 @@ class Limits:
         limits = {limit.path: limit for chain in self._chains.values() for group in chain for limit in group.limits()}
         return tuple(limits.values())
 
+    def use_bytes(self) -> list[int]:
+        """Of each cgroup with a limit that the last `read` has found."""
+        return [use for chain in self._chains.values() for group in chain if (use := group.use_bytes()) is not None]
+
     def missing(self) -> list[tuple[str, str]]:
         has_v1 = any(mount.version == 1 for mount in self._mounts())
         if has_v1 or memory_mount(self._proc_root, self._sys_root) is not None:
@@ -108,6 +148,7 @@ class Limits:
         for chain in self._chains.values():
             _close(chain)
         self._chains.clear()
+        self._host.close()
 
     def _mounts(self) -> list[Mount]:
         return find_mounts(self._proc_root, self._sys_root)
@@ -119,7 +160,7 @@ class Limits:
             kind = Cgroup1 if version == 1 else Cgroup2
             for mount in widest([mount for mount in mounts if mount.version == version], path):
                 shown = seen_from_outside(mount, path, pid) if is_outside(mount) else ancestors(mount, path)
-                chain += [kind(folder, name) for folder, name in shown]
+                chain += [kind(folder, name, self._host) for folder, name in shown]
         return chain
 
 

@@ -3,7 +3,7 @@
 import os
 import time
 
-from memwatch.core.sample import Sample
+from memwatch.model.sample import Sample
 from memwatch.probe.cgroups import Limits
 from memwatch.probe.procfs import HostMemory
 

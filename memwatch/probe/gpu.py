@@ -7,7 +7,7 @@ last answer that came. No card, no thread.
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from memwatch.core.sample import Gpu
+from memwatch.model.sample import Gpu
 from memwatch.probe.amd import AmdGpus
 from memwatch.probe.pci import may_have_nvidia
 

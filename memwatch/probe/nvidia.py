@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any
 
-from memwatch.core.sample import Gpu
+from memwatch.model.sample import Gpu
 from memwatch.probe.pci import NVIDIA, Card, cards
 
 LIBRARY = "libnvidia-ml.so.1"

@@ -1,13 +1,19 @@
-"""How far a job is that does not say so itself: the position in the largest file it reads."""
+"""How far a job is that does not say so itself: the position in the largest file it reads.
+
+The links in /proc/PID/fd and the positions in fdinfo are read without a lock of the process. But the size of a file is
+asked of its file system, and one of the network, or one that a stopped process serves (FUSE), may never answer. So a
+guard looks in the background.
+"""
 
 import os
 import stat
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from memwatch.core.sample import Process
-from memwatch.core.units import MIB
 from memwatch.errors import printable
+from memwatch.model.sample import Process
+from memwatch.model.units import MIB
+from memwatch.probe.background import Background
 from memwatch.probe.files import number_after, read_file
 
 # A look costs about 10 us for each open file.
@@ -25,10 +31,12 @@ class Position:
 
 
 class InputPosition:
-    """Of one job, asked again and again."""
+    """Of one job, asked again and again. `in_background` is told what was found one `look` later."""
 
-    def __init__(self, proc_root: str = "/proc") -> None:
+    def __init__(self, proc_root: str = "/proc", in_background: bool = False) -> None:
         self._proc_root = proc_root
+        self._background = Background("position", in_background)
+        self._found: Position | None = None
         self._due_s = float("-inf")
         self._places: dict[str, int] = {}  # where each file was read last time
 
@@ -37,15 +45,23 @@ class InputPosition:
 
         A file whose position never moves is no input: it is mapped into memory, or lies open for later.
         """
-        if clock_s < self._due_s:
-            return None
-        self._due_s = clock_s + LOOK_INTERVAL_S
-        found = [each for process in list(job)[:MOST_PROCESSES] for each in self._open_files(process.pid)]
+        if clock_s >= self._due_s:
+            pids = [process.pid for process in list(job)[:MOST_PROCESSES]]
+            if self._background.start(lambda: self._search(pids)):
+                self._due_s = clock_s + LOOK_INTERVAL_S
+        found, self._found = self._found, None
+        return found
+
+    def close(self) -> None:
+        self._background.close()
+
+    def _search(self, pids: list[int]) -> None:
+        found = [each for pid in pids for each in self._open_files(pid)]
         moving = [
             position for key, position in found if self._places.get(key, position.done_bytes) != position.done_bytes
         ]
         self._places = {key: position.done_bytes for key, position in found}
-        return max(moving, key=lambda position: position.total_bytes, default=None)
+        self._found = max(moving, key=lambda position: position.total_bytes, default=None)
 
     def _open_files(self, pid: int) -> list[tuple[str, Position]]:
         folder = f"{self._proc_root}/{pid}/fd"

@@ -1,10 +1,20 @@
 """The host's memory, pressure and paging, from /proc."""
 
-from memwatch.core.sample import Memory, Paging, Pressure
-from memwatch.core.units import KIB
+from typing import NamedTuple
+
+from memwatch.model.sample import Memory, Paging, Pressure
+from memwatch.model.units import KIB
 from memwatch.probe.files import KeptFile, number_after, why_unreadable
 
 Missing = list[tuple[str, str]]
+
+
+class KernelMemory(NamedTuple):
+    """What the kernel takes for itself on the whole host; cgroups.py explains the use."""
+
+    reclaimable_slab_bytes: int  # caches of file names and inodes, most of all
+    unreclaimable_slab_bytes: int
+    other_bytes: int  # stacks, page tables: never reclaimed while their processes live
 
 
 class HostMemory:
@@ -28,7 +38,21 @@ class HostMemory:
             swap_total_bytes=(number_after(text, b"SwapTotal:") or 0) * KIB,
             swap_free_bytes=(number_after(text, b"SwapFree:") or 0) * KIB,
             zram_bytes=self._zram_bytes(),
+            shmem_bytes=_bytes_after(text, b"Shmem:"),
         )
+
+    def kernel(self) -> KernelMemory | None:
+        text = self._meminfo.read() or b""
+        reclaimable, unreclaimable = _bytes_after(text, b"SReclaimable:"), _bytes_after(text, b"SUnreclaim:")
+        if reclaimable is None or unreclaimable is None:
+            return None
+        others = [_bytes_after(text, key) or 0 for key in (b"KernelStack:", b"PageTables:", b"Percpu:")]
+        return KernelMemory(reclaimable, unreclaimable, sum(others))
+
+    def available_bytes(self) -> int | None:
+        """As the kernel counts it: one read, for whoever wants to know whether anything moves."""
+        kib = number_after(self._meminfo.read() or b"", b"MemAvailable:")
+        return None if kib is None else kib * KIB
 
     def missing(self) -> Missing:
         if self.read() is not None:
@@ -97,7 +121,7 @@ class HostPaging:
             return None
         # A kernel built without swap has no pswpin and pswpout: nothing ever was swapped, and that is known.
         oom_kills = number_after(text, b"oom_kill ")
-        return Paging(swapped_in, swapped_out, major_faults, _refaults(text), oom_kills)
+        return Paging(swapped_in, swapped_out, major_faults, refaults_in(text), oom_kills)
 
     def missing(self) -> Missing:
         paging = self.read()
@@ -112,6 +136,11 @@ class HostPaging:
         self._vmstat.close()
 
 
+def _bytes_after(text: bytes, key: bytes) -> int | None:
+    kib = number_after(text, key)
+    return None if kib is None else kib * KIB
+
+
 def _kstat(text: bytes, name: bytes) -> int | None:
     """A line of a kstat file: name, type, value."""
     for line in text.splitlines():
@@ -123,7 +152,11 @@ def _kstat(text: bytes, name: bytes) -> int | None:
 
 def _stalls(file: KeptFile) -> tuple[int | None, int | None]:
     """(some, full) in microseconds since boot."""
-    text = file.read() or b""
+    return parse_stalls(file.read() or b"")
+
+
+def parse_stalls(text: bytes) -> tuple[int | None, int | None]:
+    """(some, full) in microseconds, of a PSI file: the host's or a cgroup's."""
     return _stall(text, b"some "), _stall(text, b"full ")
 
 
@@ -142,7 +175,8 @@ def _why_no_pressure(file: KeptFile) -> str:
     return f"{file.path} cannot be read ({trouble}); the kernel is without PSI, or has it off: boot with psi=1"
 
 
-def _refaults(text: bytes) -> int | None:
+def refaults_in(text: bytes) -> int | None:
+    """Of /proc/vmstat or of a cgroup's memory.stat; None on a kernel that does not count them."""
     anonymous = number_after(text, b"workingset_refault_anon ")
     file = number_after(text, b"workingset_refault_file ")
     if anonymous is None and file is None:

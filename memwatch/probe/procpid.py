@@ -1,16 +1,29 @@
-"""One process, from /proc/PID."""
+"""One process, from the files in /proc/PID that answer at once. Those that can block are in slow_files.py."""
 
 import os
+from typing import NamedTuple
 
-from memwatch.core.sample import Process
-from memwatch.core.units import KIB
-from memwatch.errors import printable
-from memwatch.probe.files import KeptFile, number_after
+from memwatch.model.units import KIB, MIB
+from memwatch.probe.files import KeptFile, number_after, read_file
 from memwatch.probe.stat import Stat, parse_stat
 
-COMMAND_CHARACTERS = 160
-
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+# `statm` has files and shared memory in one number. Only when that has changed by so much, `status` is read to tell
+# them apart: it is the dearest of these files.
+_STATUS_STEP_BYTES = 8 * MIB
+_ENDED = "ZX"
+
+
+class Reading(NamedTuple):
+    """What a sample reads of a process."""
+
+    stat: Stat
+    state: str
+    folder: str  # of the process, or of a thread that lives
+    rss_bytes: int
+    anon_bytes: int
+    shmem_bytes: int
+    swap_bytes: int
 
 
 class ProcessFiles:
@@ -18,108 +31,92 @@ class ProcessFiles:
 
     __slots__ = (
         "_children",
-        "_comm",
-        "_command",
-        "_command_reads_left",
         "_folder",
-        "_io",
+        "_keep",
+        "_shared_bytes",
+        "_shmem_bytes",
         "_stat",
         "_statm",
         "_status",
+        "_thread_folder",
         "pid",
     )
 
     def __init__(self, proc_root: str, pid: int, keep: bool) -> None:
         self.pid = pid
+        self._keep = keep
         self._folder = f"{proc_root}/{pid}"
+        self._thread_folder: str | None = None  # of a living thread, where the first one has ended
         self._stat = KeptFile(f"{self._folder}/stat", keep)
-        self._io = KeptFile(f"{self._folder}/io", keep)
         self._statm = KeptFile(f"{self._folder}/statm", keep)
-        self._status = KeptFile(f"{self._folder}/status", keep)
+        self._status = KeptFile(f"{self._folder}/status", keep=False)
         self._children = KeptFile(f"{self._folder}/task/{pid}/children", keep)
-        self._comm: bytes | None = None
-        self._command = ""
-        self._command_reads_left = 0
+        self._shared_bytes = 0  # when `status` was last read
+        self._shmem_bytes = 0
 
     def stat(self) -> Stat | None:
         text = self._stat.read()
         return parse_stat(text) if text else None
 
-    def process(self, stat: Stat, swap_in_use: bool) -> Process | None:
+    def read(self, stat: Stat, swap_in_use: bool) -> Reading | None:
         """None if it has ended since `stat` was read."""
-        rss_bytes = self._rss_bytes()
-        if rss_bytes is None:
-            return None
-        read_bytes, written_bytes = self._transfers()
-        return Process(
-            pid=stat.pid,
-            start_ticks=stat.start_ticks,
-            parent_pid=stat.parent_pid,
-            state=stat.state,
-            rss_bytes=rss_bytes,
-            # `status` is the dearest of these files, and all swap being free says the same.
-            swap_bytes=self._swap_bytes() if swap_in_use else 0,
-            cpu_s=stat.cpu_s,
-            read_bytes=read_bytes,
-            written_bytes=written_bytes,
-            command=self._shown_command(stat.comm),
-        )
+        if stat.state in _ENDED and stat.threads > 1:
+            return self._read_thread(stat, swap_in_use)
+        return self._reading(stat, stat.state, self._folder, swap_in_use)
 
     def children(self) -> list[int]:
         """Born of the main thread."""
         return [int(pid) for pid in (self._children.read() or b"").split()]
 
     def children_of_all_threads(self) -> list[int]:
-        try:
-            threads = os.listdir(f"{self._folder}/task")
-        except OSError:
-            return []
-        texts = [KeptFile(f"{self._folder}/task/{thread}/children", keep=False).read() for thread in threads]
+        texts = [read_file(f"{self._folder}/task/{thread}/children") for thread in self._threads()]
         return [int(pid) for text in texts if text for pid in text.split()]
 
     def close(self) -> None:
-        for file in (self._stat, self._statm, self._io, self._status, self._children):
+        for file in (self._stat, self._statm, self._status, self._children):
             file.close()
 
-    def _transfers(self) -> tuple[int | None, int | None]:
-        text = self._io.read()  # Only the owner may read it.
-        if text is None:
-            return None, None
-        return number_after(text, b"read_bytes:"), number_after(text, b"write_bytes:")
+    def _threads(self) -> list[str]:
+        try:
+            return os.listdir(f"{self._folder}/task")
+        except OSError:
+            return []
 
-    def _rss_bytes(self) -> int | None:
+    def _read_thread(self, stat: Stat, swap_in_use: bool) -> Reading | None:
+        """Of a process whose main thread has ended: it is a zombie without memory, while other threads go on."""
+        state = self._thread_state()
+        if state is None:
+            folders = [f"{self._folder}/task/{thread}" for thread in self._threads() if thread != str(self.pid)]
+            for self._thread_folder in folders:
+                if (state := self._thread_state()) is not None:
+                    break
+        folder = self._folder if self._thread_folder is None or state is None else self._thread_folder
+        if self._statm.path != f"{folder}/statm":
+            self._statm.close()
+            self._status.close()
+            self._statm = KeptFile(f"{folder}/statm", self._keep)
+            self._status = KeptFile(f"{folder}/status", keep=False)
+        return self._reading(stat, state or stat.state, folder, swap_in_use)
+
+    def _thread_state(self) -> str | None:
+        """None if the thread has ended."""
+        text = None if self._thread_folder is None else read_file(f"{self._thread_folder}/stat")
+        state = parse_stat(text).state if text else _ENDED
+        return None if state in _ENDED else state
+
+    def _reading(self, stat: Stat, state: str, folder: str, swap_in_use: bool) -> Reading | None:
         # Not from `stat`: there the kernel leaves out what its cores have yet to add up, many MiB where cores are many.
         text = self._statm.read()
-        return int(text.split(None, 2)[1]) * _PAGE_BYTES if text else None
-
-    def _swap_bytes(self) -> int:
-        # A process that has just ended has no such line, and nothing in swap.
-        return (number_after(self._status.read() or b"", b"VmSwap:") or 0) * KIB
-
-    def _shown_command(self, comm: bytes) -> str:
-        # Kept as long as the name: that changes when the process starts another program. Read twice all the same,
-        # because at its first sight a process may not have come from fork to exec, and be about to keep its name.
-        if comm != self._comm:
-            self._comm, self._command_reads_left = comm, 2
-        if self._command_reads_left:
-            self._command_reads_left -= 1
-            self._command = read_command(self._folder) or _shortened(f"[{_text(comm)}]")
-        return self._command
-
-
-def read_command(folder: str) -> str | None:
-    """The command line, fit to be shown; None for a kernel thread or a process that has ended."""
-    try:
-        with open(f"{folder}/cmdline", "rb", buffering=0) as file:
-            line = file.read(4 * COMMAND_CHARACTERS)  # A command line can be megabytes long.
-    except OSError:
-        return None
-    return _shortened(_text(line.rstrip(b"\0").replace(b"\0", b" "))) if line else None
-
-
-def _text(raw: bytes) -> str:
-    return printable(raw.decode(errors="replace")).strip()
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= COMMAND_CHARACTERS else text[: COMMAND_CHARACTERS - 1] + "…"
+        if not text:
+            return None
+        _, resident, shared, _ = text.split(None, 3)
+        rss_bytes, shared_bytes = int(resident) * _PAGE_BYTES, int(shared) * _PAGE_BYTES
+        swap_bytes = 0  # `status` need not be read to know that nothing is in swap where all swap is free.
+        if swap_in_use or abs(shared_bytes - self._shared_bytes) >= _STATUS_STEP_BYTES:
+            # A process that has just ended has no such lines, and no memory.
+            status = self._status.read() or b""
+            swap_bytes = (number_after(status, b"VmSwap:") or 0) * KIB
+            self._shmem_bytes = (number_after(status, b"RssShmem:") or 0) * KIB
+            self._shared_bytes = shared_bytes
+        anon_bytes = max(rss_bytes - shared_bytes, 0)
+        return Reading(stat, state, folder, rss_bytes, anon_bytes, min(self._shmem_bytes, shared_bytes), swap_bytes)

@@ -4,6 +4,8 @@ import os
 from typing import NamedTuple
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+# Of the fields after the name: startcode, startstack and arg_start of proc(5).
+_CODE, _STACK, _ARG_START = 23, 25, 45
 
 
 class Stat(NamedTuple):
@@ -18,12 +20,17 @@ class Stat(NamedTuple):
     cpu_s: float
     threads: int
     start_ticks: int
+    major_faults: int = 0
+    children_major_faults: int = 0  # of children that ended and were waited for
+    # Where the kernel put code, stack and arguments at the last exec. A forked process has those of its parent, and
+    # after an exec they are others. b"" where only the owner may see them.
+    image: bytes = b""
 
 
 def parse_stat(text: bytes) -> Stat:
     # The name may hold spaces, parentheses and newlines: it ends at the last parenthesis of all.
     opening, closing = text.index(b"("), text.rindex(b")")
-    fields = text[closing + 2 :].split(None, 20)
+    fields = text[closing + 2 :].split()
     return Stat(
         pid=int(text[:opening]),
         comm=text[opening + 1 : closing],
@@ -34,4 +41,13 @@ def parse_stat(text: bytes) -> Stat:
         cpu_s=(int(fields[11]) + int(fields[12])) / _TICKS_PER_S,
         threads=int(fields[17]),
         start_ticks=int(fields[19]),
+        major_faults=int(fields[9]),
+        children_major_faults=int(fields[10]),
+        image=_image(fields),
     )
+
+
+def _image(fields: list[bytes]) -> bytes:
+    if len(fields) <= _ARG_START or fields[_STACK] == b"0":
+        return b""
+    return b" ".join((fields[_CODE], fields[_STACK], fields[_ARG_START]))

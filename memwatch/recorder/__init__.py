@@ -1,6 +1,6 @@
 """The recorder: a small process that writes down how the whole machine is doing, for the day it freezes.
 
 It looks once a second, which costs next to nothing, and writes every few seconds, which costs a little; in trouble it
-writes every look, and those that led up to it. It acts on nobody. loop.py drives it, record/segments.py keeps what it
-saw, record/machine_log.py reads it. It imports neither Textual nor numpy nor click.
+writes every look, and those that led up to it. It acts on nobody. recording.py drives it, journal/machine_record.py
+keeps what it saw, journal/record_files.py reads it. It imports neither Textual nor numpy nor click.
 """

@@ -7,11 +7,11 @@ import signal
 import sys
 
 from memwatch.errors import ExitCode, exit_with_sentence, printable
+from memwatch.journal.folder import machine_path, state_path
+from memwatch.journal.machine_record import MachineLog
 from memwatch.probe.biggest import ProcessSizes
 from memwatch.probe.machine import Machine
-from memwatch.record.folder import machine_path, state_path
-from memwatch.record.segments import MachineLog
-from memwatch.recorder.loop import Recorder, RecorderSettings
+from memwatch.recorder.recording import Recorder, RecorderSettings
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -21,7 +21,7 @@ def main(settings: RecorderSettings) -> int:
     log = MachineLog(["memwatch", "record"], {"interval_s": settings.interval_s})
     # It asks for the processes itself, when it has something to write.
     machine = Machine(output_folder=state_path(), others_interval_s=float("inf"))
-    recorder = Recorder(machine, ProcessSizes(), log, settings)
+    recorder = Recorder(machine, ProcessSizes(in_background=True), log, settings)
     _say(f"recording this machine every {settings.interval_s:g} s in {machine_path()}; end it with Ctrl-C")
     told: str | None = None
     while True:

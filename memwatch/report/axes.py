@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
-from memwatch.core.units import GIB, KIB, MIB, TIB
+from memwatch.model.units import GIB, KIB, MIB, TIB
 
 MOST_TIME_TICKS = 8
 # A tick this near to the end of the axis, as a share of it, would have its label run into that of the end.

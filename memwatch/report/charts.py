@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from datetime import tzinfo
 
-from memwatch.core.units import format_duration
 from memwatch.diagnose.findings import Finding
+from memwatch.model.units import format_duration
 from memwatch.report.axes import time_ticks
 from memwatch.report.html import Html, element, joined
 from memwatch.report.marks import Mark
 from memwatch.report.panels import Panel, panels_of
-from memwatch.report.story import Gap, Story
+from memwatch.report.run_story import Gap, Story
 from memwatch.report.svg import Axis, Span, drawing, level_strip
 
 # Badges nearer than this share of the width would lie on each other, on a phone too; then they go one row down.

@@ -13,15 +13,15 @@ from collections.abc import Iterable
 from datetime import tzinfo
 
 from memwatch import __version__
-from memwatch.core.programs import program_name
-from memwatch.core.units import format_duration, format_size
 from memwatch.diagnose.findings import Diagnosis, Finding
-from memwatch.record.events import Event
+from memwatch.journal.events import Event
+from memwatch.model.programs import program_name
+from memwatch.model.units import format_duration, format_size
 from memwatch.report.charts import charts
 from memwatch.report.html import Html, clock_time, element, joined, text
 from memwatch.report.marks import ending
 from memwatch.report.panels import absent
-from memwatch.report.story import GapKind, Story, read_story
+from memwatch.report.run_story import GapKind, Story, read_story
 from memwatch.report.style import STYLE
 
 # Nothing but its own style may be used, whatever should ever slip into it.

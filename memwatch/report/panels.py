@@ -6,11 +6,11 @@ Sizes are drawn against what the machine has, never against their own peak: 3 of
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memwatch.core.sample import Gpu, Limit
-from memwatch.core.units import MIB, format_size
+from memwatch.model.sample import Gpu, Limit
+from memwatch.model.units import MIB, format_size
 from memwatch.report.axes import Tick, nice_step, short_size, size_ticks
 from memwatch.report.columns import Columns
-from memwatch.report.story import Story
+from memwatch.report.run_story import Story
 
 SMALLEST_RATE_BYTES_S = MIB  # less than that is a flat line
 PRESSURE_TOPS = (0.25, 0.5, 1.0)

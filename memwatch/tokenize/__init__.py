@@ -3,7 +3,4 @@
 A byte's way: inputs.py (files, any format) -> blocks.py (cut at safe places, split, documents) -> crew.py (shared
 memory, one process a core) -> worker.py (encoding.py, engines.py) -> outputs.py (train.bin, val.bin, shards).
 pipeline.py drives it; checkpoint.py remembers where it stands; manifest.py says what was made from what.
-
-`memwatch estimate` looks ahead with the same parts: sampling.py, packed_sampling.py and row_sampling.py read pieces of
-the inputs (pieces.py), gauge.py counts them, estimating.py asks the machine, and outlook.py puts it all together.
 """

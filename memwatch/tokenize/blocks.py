@@ -7,8 +7,8 @@ all that is needed to go on from there.
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
-from memwatch.core.units import format_size
 from memwatch.errors import MemwatchError
+from memwatch.model.units import format_size
 from memwatch.tokenize.cuts import CELL_EDGE_BYTES, Cut, Cuts, RecordCuts, TextCuts
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.inputs import LONGEST_RECORD_BYTES, Input, Kind, StandardInput, Stream

@@ -3,16 +3,14 @@
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from memwatch import job
-from memwatch.cli.invoke import invoke
-from memwatch.cli.parameters import DOCUMENTS, SHARD_TOKENS, SHARE, SIZE, WORKERS
-from memwatch.core.units import format_count, format_duration, format_size
+from memwatch.command_line import DOCUMENTS, SHARD_TOKENS, SHARE, SIZE, WORKERS, invoke
 from memwatch.errors import ExitCode, printable
-from memwatch.tokenize.session import Result, Session
+from memwatch.model.units import format_count, format_duration, format_size
 from memwatch.tokenize.settings import (
     DEFAULT_BLOCK_BYTES,
     DEFAULT_MODE,
@@ -24,7 +22,11 @@ from memwatch.tokenize.settings import (
     Resources,
     Settings,
 )
-from memwatch.tokenize.signals import Signals
+
+if TYPE_CHECKING:
+    from memwatch.tokenize.session import Result
+
+NAME = "memwatch run tokenize"
 
 
 @click.command(name="tokenize", context_settings={"help_option_names": ["-h", "--help"]})
@@ -73,14 +75,21 @@ def tokenize(
     )
     resources = Resources(engine, workers, max_memory, block_size)
     request = Request(inputs, out, settings, resources, errors is not None, fresh, force)
-    result = Session(request, job.channel(), Signals()).run()
+    # Not before: `memwatch run` loads this file to check the command line, and its job must not wait for the rest.
+    from memwatch.tokenize.interrupts import Signals
+    from memwatch.tokenize.session import Session, tell
+
+    channel = job.channel()
+    if shard_tokens is not None and settings.mode != "shard":
+        tell(channel, "--shard-tokens has no effect unless the run switches to shards; --mode shard starts with them")
+    result = Session(request, channel, Signals()).run()
     # The work is done and on disk; whether anybody reads about it is another matter.
     with suppress(OSError):
         click.echo(summary(result))
     return ExitCode.OK
 
 
-def summary(result: Result) -> str:
+def summary(result: "Result") -> str:
     totals = result.totals
     lines = [f"{format_count(totals.tokens)} tokens in {format_duration(totals.seconds)}, {', '.join(totals.engines)}"]
     shown = result.files if len(result.files) <= 6 else (*result.files[:3], None, *result.files[-2:])
@@ -104,4 +113,4 @@ def summary(result: Result) -> str:
 
 
 def main() -> int:
-    return invoke(tokenize, "memwatch run tokenize", sys.argv[1:])
+    return invoke(tokenize, NAME, sys.argv[1:])

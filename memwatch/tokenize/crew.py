@@ -14,8 +14,8 @@ from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 from typing import Any
 
-from memwatch.core.units import MIB
 from memwatch.errors import Broken, MemwatchError
+from memwatch.model.units import MIB
 from memwatch.tokenize import messages
 from memwatch.tokenize.blocks import MOST_BLOCK_BYTES, Block
 from memwatch.tokenize.messages import Done, Failed, Ready, Shrink, Task

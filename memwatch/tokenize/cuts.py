@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
-from memwatch.core.units import MIB
+from memwatch.model.units import MIB
 from memwatch.tokenize.documents import Separator
 
 CELL_BYTES = 1 * MIB

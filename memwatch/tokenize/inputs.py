@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from memwatch.core.units import KIB, MIB
 from memwatch.errors import MemwatchError, UsageError
-from memwatch.tokenize.pagecache import ReadBehind, forget
+from memwatch.model.units import KIB, MIB
+from memwatch.tokenize.pagecache import STEP_BYTES, ReadBehind, forget
 
 Kind = Literal["text", "jsonl", "parquet"]
 Packing = Literal["gzip", "zstd"]
@@ -209,7 +209,7 @@ class ReadOnce(io.FileIO):
     def __init__(self, path: str) -> None:
         super().__init__(path, "rb")
         self._behind = ReadBehind(self.fileno())
-        self.position = 0
+        self.position = self._start = 0
         if hasattr(os, "posix_fadvise"):
             with suppress(OSError):
                 os.posix_fadvise(self.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
@@ -227,12 +227,13 @@ class ReadOnce(io.FileIO):
         return data
 
     def close(self) -> None:
-        if not self.closed:
-            forget(self.fileno(), 0, self.position)
+        # A short look into the middle of a file, as `estimate` takes it, leaves the pages that others may use.
+        if not self.closed and (self._start == 0 or self.position - self._start >= STEP_BYTES):
+            forget(self.fileno(), self._start, self.position)
         super().close()
 
     def skip_to(self, offset: int) -> None:
-        self.position = self.seek(offset)
+        self.position = self._start = self.seek(offset)
         self._behind = ReadBehind(self.fileno(), offset)
 
 
@@ -286,11 +287,6 @@ class Stream:
     def file_position(self) -> int:
         """How far the file itself has been read: what progress is measured by."""
         return self._file.position
-
-    @property
-    def unpacked_position(self) -> int:
-        """How much of the file stands for what was read so far, but for what the unpacker holds: less than a MiB."""
-        return self._file.position if self._packed is None else self._packed.tell()
 
     @property
     def ready(self) -> bool:

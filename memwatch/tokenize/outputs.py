@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memwatch.core.units import MIB
 from memwatch.errors import MemwatchError
+from memwatch.model.units import MIB
 from memwatch.tokenize.formats import HEADER_BYTES, MOST_LLMC_TOKENS, Names, header
 from memwatch.tokenize.pagecache import WriteBehind, forget
 from memwatch.tokenize.settings import Settings, Split

@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 from typing import Any
 
-from memwatch.core.units import MIB
+from memwatch.model.units import MIB
 
 STEP_BYTES = 8 * MIB
 

@@ -14,11 +14,11 @@ from memwatch.tokenize.blocks import Block, BlockReader, Position
 from memwatch.tokenize.checkpoint import Totals
 from memwatch.tokenize.crew import Crew, wait_for
 from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.messages import Done, Failed
 from memwatch.tokenize.outputs import Outputs
-from memwatch.tokenize.progress import Meter
+from memwatch.tokenize.progress_report import Meter
 from memwatch.tokenize.settings import FLOOR_BLOCK_BYTES
-from memwatch.tokenize.signals import Signals
 
 CHECKPOINT_INTERVAL_S = 4.0
 PROGRESS_INTERVAL_S = 1.0

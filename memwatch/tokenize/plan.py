@@ -3,10 +3,10 @@
 import os
 from dataclasses import dataclass
 
-from memwatch.core.reserve import default_reserve_bytes
-from memwatch.core.sample import Sample
-from memwatch.core.units import MIB, format_size
+from memwatch.decide.reserve import default_reserve_bytes
 from memwatch.errors import UsageError
+from memwatch.model.sample import Sample
+from memwatch.model.units import MIB, format_size
 from memwatch.tokenize.settings import DEFAULT_MAX_MEMORY_BYTES
 
 # With room to spare, not tight: a new gpt2 worker was measured at 41 MiB, the others are estimates that

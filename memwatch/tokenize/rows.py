@@ -4,8 +4,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from memwatch.core.units import KIB, MIB, format_size
 from memwatch.errors import MemwatchError
+from memwatch.model.units import KIB, MIB, format_size
 from memwatch.tokenize.inputs import LONGEST_RECORD_BYTES, Input, ReadOnce, open_once
 
 BATCH_BYTES = 1 * MIB
@@ -90,10 +90,6 @@ class Rows:
 
     def close(self) -> None:
         self._file.close()
-
-    def go_to(self, row_group: int) -> None:
-        """Go on with the first row of a row group."""
-        self._rows = self._from(row_group, 0)
 
     def group_sizes(self) -> list[tuple[int, int]]:
         """(bytes of the column when unpacked, rows) of each row group, as the file's metadata has it."""

@@ -8,12 +8,13 @@ a finished run       refuse; --force replaces it once there is something to repl
 import errno
 import itertools
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from memwatch.core.units import format_size
-from memwatch.errors import MemwatchError, OutOfSpace, UsageError
+from memwatch.errors import MemwatchError, OutOfSpace, UsageError, printable
 from memwatch.job import HELLO, Channel
+from memwatch.model.units import format_count, format_size
 from memwatch.probe.glance import glance
 from memwatch.tokenize import checkpoint as checkpoints
 from memwatch.tokenize import manifest as manifests
@@ -22,13 +23,13 @@ from memwatch.tokenize.checkpoint import PARTIAL, Checkpoint, Totals
 from memwatch.tokenize.crew import Crew
 from memwatch.tokenize.formats import Names
 from memwatch.tokenize.inputs import Input, find_inputs
+from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.outputs import FileRecord, Outputs, OutputState, publish
 from memwatch.tokenize.pipeline import Limits, Pipeline
 from memwatch.tokenize.plan import Plan, cores_here, plan, usual_limit_bytes
-from memwatch.tokenize.progress import Meter
+from memwatch.tokenize.progress_report import Meter
 from memwatch.tokenize.rows import reading_bytes
 from memwatch.tokenize.settings import Request
-from memwatch.tokenize.signals import Signals
 from memwatch.tokenize.sizing import expected_tokens
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 
@@ -124,8 +125,15 @@ class Session:
             return None
         checkpoint.check_same_job(self._settings, self._inputs)
         self._replaces = checkpoint.replaces
+        if checkpoint.totals.tokens:
+            tell(self._channel, self._resumes_at(checkpoint.totals))
         self._publish(checkpoint.outputs)
         return checkpoint
+
+    def _resumes_at(self, totals: Totals) -> str:
+        total_bytes = _total_bytes(self._inputs)
+        share = f"{100 * totals.file_bytes / total_bytes:.1f} %, " if total_bytes else ""
+        return f"resuming at {share}{format_count(totals.tokens)} tokens; --fresh starts over"
 
     def _started(self) -> Checkpoint:
         existing = self._finished_files()
@@ -159,8 +167,8 @@ class Session:
         return Checkpoint(self._settings.as_json(), inputs, position, outputs, totals, self._replaces, finished)
 
     def _worked(self, checkpoint: Checkpoint, lock: int) -> Checkpoint:
-        crew = self._crew(lock)
         totals = checkpoint.totals
+        crew = self._crew(lock, totals)
         outputs = Outputs(self._partial, self._settings, self._encoding, self._names, checkpoint.outputs)
         reader = BlockReader(self._inputs, self._settings, self._encoding, checkpoint.position)
 
@@ -192,9 +200,13 @@ class Session:
             outputs.close()
             crew.end()
 
-    def _crew(self, lock: int) -> Crew:
+    def _crew(self, lock: int, totals: Totals) -> Crew:
         not_for_workers = [lock] + ([] if self._channel is None else [self._channel.fileno()])
-        ranks = rank_file(self._encoding)
+        try:
+            ranks = rank_file(self._encoding)
+        except MemwatchError:
+            self._drop_if_nothing_made(totals)
+            raise
         return Crew(self._plan, self._settings, self._request.resources, self._encoding, ranks, not_for_workers)
 
     def _planned(self) -> Plan:
@@ -241,6 +253,14 @@ class Session:
             for name in set(self._replaces) - names:
                 (self._folder / name).unlink(missing_ok=True)
             publish(outputs.complete, self._partial, self._folder)
+
+
+def tell(channel: Channel | None, text: str) -> None:
+    """A sentence for the user: through the guard, or on standard error where there is none."""
+    if channel is not None:
+        channel.send({"event": "note", "text": text})
+    else:
+        print(f"memwatch: {printable(text)}", file=sys.stderr)
 
 
 def _total_bytes(inputs: list[Input]) -> int | None:

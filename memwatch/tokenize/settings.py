@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from memwatch.core.units import KIB, MIB
+from memwatch.model.units import KIB, MIB
 
 Split = Literal["train", "val"]
 Mode = Literal["stream", "shard", "memory"]

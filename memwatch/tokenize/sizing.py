@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from memwatch.core.units import KIB
+from memwatch.model.units import KIB
 from memwatch.tokenize.blocks import Block, BlockReader, Layout, Position
 from memwatch.tokenize.cuts import Cuts, RecordCuts, TextCuts
 from memwatch.tokenize.inputs import Input

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from memwatch.core.units import KIB
+from memwatch.model.units import KIB
 
 SMALLEST_UNIT_BYTES = 2 * KIB
 LARGEST_UNIT_BYTES = 256 * KIB

@@ -8,16 +8,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding
 from textual.screen import Screen
 
+from memwatch.decide.actions import outcome
 from memwatch.errors import printable
+from memwatch.tui.draw.layout import output_columns
 from memwatch.tui.draw.lines import line
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Kind, Picture, State
 from memwatch.tui.screens.dashboard import Dashboard
 from memwatch.tui.screens.dialog import Choice, Dialog
+from memwatch.tui.screens.output_screen import OutputScreen
 from memwatch.tui.sources import Event, Source
 from memwatch.tui.themes import DARK, LIGHT
 from memwatch.tui.widgets.panel import PAGE, Drawing
@@ -29,6 +33,8 @@ GOING_ON_BETWEEN_DRAWS_S = 0.5
 GOING_ON = ("output", "sample", "progress", "verdict")
 TICK_S = 1.0
 ANSWER_WITHIN_S = 3.0
+KEYS_ALWAYS = ("ctrl+c", "ctrl+z")
+OF_DASHBOARD = ("tree", "sort", "filter", "zoom", "compact", "span", "scroll", "undo_view")
 
 
 class Left(StrEnum):
@@ -77,14 +83,14 @@ class MemwatchApp(SteadyApp[Left]):
         super().__init__(ansi_color=None if look.has_colours else True)
         self.register_theme(DARK)
         self.register_theme(LIGHT)
-        self._unknown_theme = None if theme in self.available_themes else theme
-        self.theme = DARK.name if self._unknown_theme else theme
+        self.theme = theme
         self._source = source
         self._journal = journal
         self.look = look
         self.set_class(look.glyphs.is_ascii, "-ascii")
         self._drawn_s = 0.0
         self._is_draw_due = False
+        self._is_shown = False
         self._has_numbers = False
         self._was_grave = False
         self._interrupted = False
@@ -105,16 +111,28 @@ class MemwatchApp(SteadyApp[Left]):
         self._source.start(self._changed, self._ended)
         self.set_interval(TICK_S, self._tick)
         self.draw()
-        self.call_after_refresh(gc.enable)
-        if self._unknown_theme:
-            self.say(f"there is no theme {self._unknown_theme}", "warning")
+        self.call_after_refresh(self._shown)
+
+    def _shown(self) -> None:
+        self._is_shown = True
+        gc.enable()
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key that was typed before anything was shown was meant for something else; Ctrl-C never is."""
+        if isinstance(event, events.Key) and not self._is_shown and event.key not in KEYS_ALWAYS:
+            return
+        await super().on_event(event)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys for panels do nothing on a page that does not show them."""
+        return not (action in OF_DASHBOARD and isinstance(self.screen, OutputScreen))
 
     def on_unmount(self) -> None:
         self._source.stop()
 
     def on_resize(self) -> None:
         width, height = self.size
-        self._source.send({"command": "resize", "rows": height, "columns": max(width - 4, 20)})
+        self._source.send({"command": "resize", "rows": height, "columns": output_columns(width)})
 
     # What comes from the source
 
@@ -137,7 +155,7 @@ class MemwatchApp(SteadyApp[Left]):
         for command, asked_s in list(self._asked.items()):
             if time.monotonic() - asked_s > ANSWER_WITHIN_S:
                 del self._asked[command]
-                self.say(f"the guard has not answered to {command}", "warning")
+                self.say(f"the guard has not answered: {command}", "warning")
 
     def draw(self) -> None:
         self._is_draw_due = False
@@ -156,11 +174,10 @@ class MemwatchApp(SteadyApp[Left]):
                 if is_grave and not self._was_grave:
                     self.bell()
                 self._was_grave = is_grave
-            case "action" if event.get("by") == "user":
-                self._asked.pop(str(event.get("action")), None)
-                result = event.get("result")
-                done = result in (None, "done")
-                self.say(_DONE.get(str(event.get("action")), "done") if done else f"{event.get('action')}: {result}")
+            case "action" if event.get("by") == "user" and event.get("action") in _DONE:
+                self._asked.pop(event["action"], None)
+                is_done = event.get("result") in (None, "done")
+                self.say(_DONE[event["action"]] if is_done else outcome(event))
             case "guard":
                 self._asked.pop("guard_on", None)
                 self._asked.pop("guard_off", None)
@@ -175,13 +192,13 @@ class MemwatchApp(SteadyApp[Left]):
 
     def ask_guard(self, command: str) -> None:
         if self._source.kind != Kind.RUN:
-            self.say("there is no job here to do that to")
+            self.say("there is no job here")
         elif self.picture.state == State.ENDED:
             self.say("the job has ended")
         elif self._source.send({"command": command}):
             self._asked[command] = time.monotonic()
         else:
-            self.say("the guard does not hear; try again", "warning")
+            self.say("the guard does not answer; try again", "warning")
 
     def action_pause(self) -> None:
         self.ask_guard("resume" if self.picture.state == State.PAUSED else "pause")
@@ -194,30 +211,31 @@ class MemwatchApp(SteadyApp[Left]):
         if picture.kind == Kind.RUN and not picture.can_shard:
             self.say("this job cannot switch to shards; p pauses it, x stops it")
         elif picture.is_sharded:
-            self.say("it writes shards already")
+            self.say("the job writes shards already")
         else:
-            self.ask_guard("shard")
+            text = ["The job then needs less memory. It cannot switch back to one file."]
+            self._ask_first("switch to shards?", text, Choice("s", "switch", "shard", "act"))
 
     def action_stop(self) -> None:
-        text = ["It is asked to end (TERM); if it does not, it is killed."]
+        text = ["It receives SIGTERM; if it does not exit, SIGKILL follows."]
         if self.picture.title.startswith("tokenize "):
-            text.append("What was made so far is kept: the same command goes on with it.")
+            text.append("What was made so far is kept: the same command continues it.")
         self._ask_first("stop the job?", text, Choice("x", "stop", "stop", "act"))
 
     def action_kill(self) -> None:
-        text = ["It ends at once (KILL), and can save nothing."]
+        text = ["It receives SIGKILL and cannot save anything."]
         self._ask_first("kill the job?", text, Choice("K", "kill", "kill", "act"))
 
     def action_guard(self) -> None:
         if not self.picture.is_guard_on:
             self.ask_guard("guard_on")
             return
-        text = ["Without it the job can freeze the machine.", "It is still watched, but not paused or stopped."]
+        text = ["Without it the job can freeze the machine.", "Warnings are still shown; nothing is paused or stopped."]
         self._ask_first("turn the guard off?", text, Choice("g", "turn off", "guard_off", "act"))
 
     def _ask_first(self, title: str, text: list[str], choice: Choice) -> None:
         if self._source.kind != Kind.RUN:
-            self.say("there is no job here to do that to")
+            self.say("there is no job here")
             return
         self._question(title, text, [choice])
 
@@ -254,7 +272,10 @@ class MemwatchApp(SteadyApp[Left]):
             Choice("K", "kill it", "kill", "act"),
             Choice("d", "detach", "detach"),
         ]
-        self._question("leave?", ["The job is still running. Detached, it runs on under guard."], choices)
+        text = "The job is still running. Detached, it stays under guard."
+        if self.picture.state == State.PAUSED:
+            text = "The job is paused. Detached, it stays under guard, and paused until there is room."
+        self._question("leave?", [text], choices)
 
     def action_detach(self) -> None:
         if self._source.kind == Kind.RUN:
@@ -265,9 +286,7 @@ class MemwatchApp(SteadyApp[Left]):
     # What the user wants to see
 
     def action_output(self) -> None:
-        from memwatch.tui.screens.output import OutputScreen
-
-        if self.picture.has_job:
+        if self.picture.has_job and not isinstance(self.screen, OutputScreen):
             self.push_screen(OutputScreen())
             self.call_after_refresh(self.draw)
 
@@ -357,8 +376,8 @@ _KEY_NAMES = {
 }
 _DONE = {
     "pause": "the job is paused",
-    "resume": "the job runs on",
-    "shard": "the job was asked to switch to shards",
-    "stop": "the job was told to end",
-    "kill": "the job was killed",
+    "resume": "the job is resumed",
+    "shard": "the job switches to shards",
+    "stop": "the job is stopping (SIGTERM)",
+    "kill": "the job is killed (SIGKILL)",
 }

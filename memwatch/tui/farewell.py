@@ -1,12 +1,16 @@
 """What stays on the terminal when the screen is left: the end of the job's output, and how it went."""
 
-from memwatch.core.units import format_duration, format_size
 from memwatch.errors import printable
+from memwatch.model.ending import RunSummary, closing_line
+from memwatch.model.units import format_duration
 from memwatch.tui.draw.glyphs import Glyphs
-from memwatch.tui.model.picture import Picture
+from memwatch.tui.model.picture import Picture, State
 from memwatch.tui.model.terminal_text import PLAIN, Ink, TextLine
 
 MOST_LINES = 100
+# Python's words for an input that is empty; on the full screen every job's is.
+NO_INPUT = "EOFError: EOF when reading a line"
+LAST_WORDS = 5  # lines
 
 
 def tail(picture: Picture, screen_rows: int, has_colours: bool) -> str:
@@ -16,30 +20,48 @@ def tail(picture: Picture, screen_rows: int, has_colours: bool) -> str:
 
 
 def summary(picture: Picture, glyphs: Glyphs, code: int | None) -> str:
-    took = "" if picture.elapsed_s is None else f" in {format_duration(picture.elapsed_s)}"
-    peak = "" if picture.peak_job_bytes is None else f"; it took {format_size(picture.peak_job_bytes)} at the most"
+    """The closing line: the same words as in plain mode, and a symbol before them."""
     symbol = glyphs.done if code == 0 else glyphs.failed
-    how = f"{picture.ended}{took}" if picture.ended else f"the job ended with code {code}{took}"
-    return f"memwatch: {symbol} {printable(how)}{peak}{_warnings(picture)}"
+    known = RunSummary(
+        code=code,
+        exit=picture.exit,
+        took_s=picture.elapsed_s,
+        peak_job_bytes=picture.peak_job_bytes,
+        warnings=sum(happening.level == "warn" for happening in picture.happenings),
+        reason=picture.stop_reason,
+        run=picture.diagnosed_as,
+    )
+    lines = [f"memwatch: {symbol} {printable(closing_line(known))}"]
+    if code and any(NO_INPUT in _text(line) for line in picture.output[-LAST_WORDS:]):
+        lines.append("memwatch: a job on the full screen has no standard input; --ui plain gives it the terminal")
+    return "\n".join(lines)
 
 
 def detached(picture: Picture, journal: str | None) -> str:
     run = journal or picture.run_id
     if not run:
-        return "memwatch: detached; the job runs on under guard, without a journal by which to attach again"
-    return f"memwatch: detached; the job runs on under guard; to see it again: memwatch attach {printable(run)}"
+        again = "without a journal, it cannot be attached again"
+    else:
+        again = f"to see it again: memwatch attach {printable(run)}"
+    return f"memwatch: detached; {_goes_on(picture)}; {again}"
 
 
-def _warnings(picture: Picture) -> str:
-    count = sum(happening.level == "warn" for happening in picture.happenings)
-    acts = [happening for happening in picture.happenings if happening.level == "act"]
-    words = f"; {count} warning{'s' if count != 1 else ''}" if count else ""
-    return words + (f"; the guard: {printable(acts[-1].text)}" if acts else "")
+def _goes_on(picture: Picture) -> str:
+    if picture.state != State.PAUSED or picture.pause is None:
+        return "the job runs on under guard"
+    if picture.pause.deadline_t is None:
+        return "the job stays paused until you resume it"
+    left = format_duration(max(picture.pause.deadline_t - picture.now_t, 0))
+    return f"the job stays paused; the guard resumes it when memory is free, or stops it in {left}"
+
+
+def _text(text: TextLine) -> str:
+    return "".join(run for run, _ in text)
 
 
 def _written(text: TextLine, has_colours: bool) -> str:
     if not has_colours:
-        return "".join(run for run, _ in text)
+        return _text(text)
     return "".join(run if ink == PLAIN else f"\x1b[{_codes(ink)}m{run}\x1b[0m" for run, ink in text)
 
 

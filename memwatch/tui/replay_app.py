@@ -9,7 +9,7 @@ from memwatch.tui.draw.lines import Line
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.timeline import timeline
 from memwatch.tui.model.picture import Picture
-from memwatch.tui.sources.replay import ReplaySource
+from memwatch.tui.sources.replay_source import ReplaySource
 from memwatch.tui.widgets.panel import Drawing
 
 

@@ -36,6 +36,13 @@ LIGHT = Theme(
 NAMES = {"dark": DARK.name, "light": LIGHT.name, "ansi": "ansi-dark"}
 
 
+def known_names() -> list[str]:
+    """Textual's own, for --theme."""
+    from textual.theme import BUILTIN_THEMES
+
+    return sorted(BUILTIN_THEMES)
+
+
 def theme_for(wish: str, environment: Mapping[str, str] = os.environ) -> str:
     """The name of a theme; `auto` goes by what some terminals say of their background."""
     if environment.get("NO_COLOR"):

@@ -1,9 +1,9 @@
-"""Records an hour of honest work in 3 GiB, for tests/core/test_benign_hour.py: nobody is to be warned about it.
+"""Records an hour of honest work in 3 GiB, for tests/decide/test_benign_hour.py: nobody is to be warned about it.
 
 The job: a compile of numpy from source and copies of a file as big as the memory, in turns. Beside it a browser that
 looks at pages. It is looked at as often as the guard would, but left alone. What is kept is what the forecast reads.
 
-    python -m tests.benchmarks.benign_hour tests/core/benign_hour.csv.xz
+    python -m tests.benchmarks.benign_hour tests/decide/benign_hour.csv.xz
 """
 
 import argparse
@@ -18,11 +18,11 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memwatch.core.reserve import default_reserve_bytes
-from memwatch.core.sample import Sample
-from memwatch.core.units import GIB, KIB, MIB
 from memwatch.decide.forecast import forecast, next_interval_s
 from memwatch.decide.history import History
+from memwatch.decide.reserve import default_reserve_bytes
+from memwatch.model.sample import Sample
+from memwatch.model.units import GIB, KIB, MIB
 from memwatch.probe.machine import Machine
 from tests.browser import NAMES
 from tests.cage import NEEDS, cage, can_cage

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memwatch.core.reserve import default_reserve_bytes
+from memwatch.decide.reserve import default_reserve_bytes
 from tests.benchmarks.measure import NotMeasured
 from tests.benchmarks.report import MIB, mebibytes, table
 from tests.benign.jobs import JOBS, work
@@ -46,7 +46,16 @@ def healthy(folder: Path, cages: Sequence[int]) -> list[str]:
         + (f" Not here: {', '.join(missing)}." if missing else ""),
         "",
         *table(
-            ("cage", "runs", "stopped", "paused over 2 s", "paused at all", "warned about", "other exit code"),
+            (
+                "cage",
+                "runs",
+                "stopped",
+                "paused over 2 s",
+                "paused at all",
+                "warned about",
+                "of them far from the edge",
+                "other exit code",
+            ),
             [summary_row(f"{cage_gib} GiB", [each for each in done if each.cage_gib == cage_gib]) for cage_gib in cages]
             + [summary_row("all", done)],
         ),
@@ -58,7 +67,7 @@ def summary_row(name: str, done: Sequence[Outcome]) -> tuple[str, ...]:
     made = summary_of(done)
     share = f" ({100 * made.warned / made.runs:.1f} %)" if made.runs else ""
     counts = (made.runs, made.stopped, made.paused_over_2_s, made.paused)
-    return (name, *map(str, counts), f"{made.warned}{share}", str(made.other_code))
+    return (name, *map(str, counts), f"{made.warned}{share}", str(made.warned_far), str(made.other_code))
 
 
 def noticed(done: Sequence[Outcome]) -> list[str]:

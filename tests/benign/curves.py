@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from memwatch.core.units import GIB, MIB
+from memwatch.model.units import GIB, MIB
 
 RECORDED = Path(__file__).with_name("curves.txt.xz")
 UNIT_BYTES = MIB // 10  # of the numbers in the file

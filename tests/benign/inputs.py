@@ -25,13 +25,15 @@ public class Grow {
         int most = Integer.parseInt(arguments[0]);
         List<byte[]> held = new ArrayList<>();
         for (int i = 0; i < most; i++) {
-            byte[] piece = new byte[1 << 20];
-            Arrays.fill(piece, (byte) 1);
-            held.add(piece);
+            for (int j = 0; j < 16; j++) {  // Small ones: a large array takes up whole regions of the heap.
+                byte[] piece = new byte[(1 << 16) - 64];
+                Arrays.fill(piece, (byte) 1);
+                held.add(piece);
+            }
             if (i % 8 == 0) Thread.sleep(5);
         }
         Thread.sleep(1500);
-        if (held.size() != most) System.exit(1);
+        if (held.size() != 16 * most) System.exit(1);
     }
 }
 """

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from memwatch.core.reserve import default_reserve_bytes
-from memwatch.core.units import GIB, MIB
+from memwatch.decide.reserve import default_reserve_bytes
+from memwatch.model.units import GIB, MIB
 from tests.benign.inputs import AS_NOBODY, Inputs
 from tests.browser import NAMES
 
@@ -154,7 +154,9 @@ ONE_ALLOCATION = (
     Job("list-of-pairs", lambda s: work("big_zip", s.room_mib * 5_000), cages=SMALL_CAGES),
     Job("java-pretouch", lambda s: java(s, s.share(0.76), "Pretouch", 3000, least=True), ("java", "javac")),
     Job(
-        "java-pretouch-near-the-edge", lambda s: java(s, s.below(170), "Pretouch", 3000, least=True), ("java", "javac")
+        "java-pretouch-near-the-edge",
+        lambda s: java(s, s.below(60 + s.share(0.045)), "Pretouch", 3000, least=True),
+        ("java", "javac"),
     ),
     Job("node-buffer", lambda s: ["node", "-e", NODE_BUFFER, s.share(0.45)], ("node",)),
     Job("node-buffer-most", lambda s: ["node", "-e", NODE_BUFFER, min(s.below(180), 4000)], ("node",)),
@@ -177,7 +179,7 @@ PYTHON_OBJECTS = (
     Job("dict-of-counts", lambda s: work("counts", s.inputs.words(30)), cages=(3,)),
     Job("json-load", lambda s: work("json_file", s.inputs.json(s.share(0.07))), cages=SMALL_CAGES),
     Job("csv-rows", lambda s: work("csv_rows", s.inputs.csv(s.share(0.025))), cages=SMALL_CAGES),
-    Job("records", lambda s: work("records", s.share(0.6)), cages=SMALL_CAGES),
+    Job("records", lambda s: work("records", s.share(0.35)), cages=SMALL_CAGES),
     Job("garbage-in-cycles", lambda s: work("cycles", s.share(0.7)), cages=SMALL_CAGES),
     Job("pickle", lambda s: work("pickled", s.share(0.85)), cages=SMALL_CAGES),
     Job("big-integers", lambda s: work("big_integers", 0), cages=(1,)),
@@ -200,6 +202,7 @@ SHAPES = (
     Job("slowing-to-the-edge", lambda s: work("slowing", s.below(50), 9), NUMPY),
     Job("sawtooth-slow", lambda s: work("sawtooth", s.share(0.3), s.share(0.85), s.share(0.55) / 2, 4), NUMPY),
     Job("sawtooth-fast", lambda s: work("sawtooth", s.share(0.2), s.share(0.9), 2500, 8), NUMPY),
+    Job("sawtooth-long", lambda s: work("sawtooth", s.share(0.2), s.share(0.9), 2500, 30), NUMPY, (1,)),
     Job("sawtooth-near-the-edge", lambda s: work("sawtooth", s.share(0.8), s.below(60), 200, 5), NUMPY),
     Job("bursts", lambda s: work("bursts", s.share(0.85), 7), NUMPY),
     Job("bursts-near-the-edge", lambda s: work("bursts", s.below(60), 7), NUMPY),
@@ -226,7 +229,7 @@ FILES = (
         "find", lambda s: shell('find "$1" -type f -size +1k | wc -l; sleep 2', s.inputs.many_files(30_000)), cages=(1,)
     ),
     Job("grep", lambda s: shell('grep -r -c nothing "$1" | wc -l; sleep 2', s.inputs.many_files(30_000)), cages=(1,)),
-    Job("small-files", lambda s: work("small_files", s.scratch, 100_000), cages=(1,)),
+    Job("small-files", lambda s: work("small_files", s.scratch, 40_000), cages=(1,)),
     Job("tar", lambda s: ["tar", "-czf", s.scratch / "all.tar.gz", s.inputs.many_files(30_000)], ("tar",), (1,)),
     Job("gzip", lambda s: shell('gzip -1 -c "$1" > "$2/out"', s.inputs.random_lines(100), s.scratch), ("gzip",), (1,)),
     Job(
@@ -279,7 +282,7 @@ FILES = (
             s.inputs.random_lines(1000),
         ],
         ("sort",),
-        SMALL_CAGES,
+        (3,),
     ),
     Job(
         "sort-unique",
@@ -357,7 +360,7 @@ COMPILERS = (
     ),
     Job(
         "rustc",
-        lambda s: ["rustc", "-O", "--crate-type=lib", "--out-dir", s.scratch, s.inputs.rust_source(60)],
+        lambda s: ["rustc", "-O", "--crate-type=lib", "--out-dir", s.scratch, s.inputs.rust_source(25)],
         ("rustc",),
         SMALL_CAGES,
     ),

@@ -9,6 +9,7 @@ Curves of the same jobs and cages are replaced, others are kept as long as the c
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memwatch.core.units import GIB, MIB
+from memwatch.model.units import GIB, MIB
 from tests.benign.curves import Curve, Point, load_curves, save_curves, thin
 from tests.benign.inputs import Inputs
 from tests.benign.jobs import ALL_CAGES, JOBS, Job, Setting, room_bytes
@@ -107,6 +108,11 @@ def points_of(process: "subprocess.Popen[bytes]", made: Cage) -> list[Point]:
     return points
 
 
+def end_on_sigterm() -> None:
+    """By way of every `finally`, so that no cage, process or folder stays behind."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cage", type=int, choices=ALL_CAGES, help="one size of cage only, GiB")
@@ -115,6 +121,7 @@ def main() -> int:
     options = parser.parse_args()
     if not can_cage:
         sys.exit(NEEDS)
+    end_on_sigterm()
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
     known = {(job.name, cage_gib * GIB) for job in JOBS for cage_gib in job.cages}

@@ -19,16 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memwatch.core.units import GIB, MIB
+from memwatch.model.units import GIB, MIB
+from tests.benign.curves import load_curves
 from tests.benign.inputs import Inputs
 from tests.benign.jobs import ALL_CAGES, JOBS, Job, Setting, room_bytes
-from tests.benign.record import inputs_in, scratch_folder, warm
+from tests.benign.record import end_on_sigterm, inputs_in, scratch_folder, warm
 from tests.cage import NEEDS, cage, can_cage
 from tests.helpers import HANG_S
 
 MEMWATCH = (sys.executable, "-m", "memwatch", "run", "--ui", "none")
 MOST_PAUSED_S = 2
 HURRY_PAUSED_S = 5
+NEAR = 0.8  # of its room: a job that comes so near is warned about with some reason
 Event = dict[str, Any]
 
 
@@ -175,6 +177,7 @@ class Summary:
     paused_over_2_s: int
     paused: int
     warned: int
+    warned_far: int
     other_code: int
 
     @property
@@ -182,18 +185,25 @@ class Summary:
         share = 100 * self.warned / self.runs if self.runs else 0
         return (
             f"{self.runs} runs: {self.stopped} stopped, {self.paused_over_2_s} paused for more than {MOST_PAUSED_S} s, "
-            f"{self.paused} paused at all, {self.warned} warned about ({share:.1f} %), "
+            f"{self.paused} paused at all, {self.warned} warned about ({share:.1f} %; "
+            f"{self.warned_far} of them never take {NEAR:.0%} of their room), "
             f"{self.other_code} with another exit code than bare"
         )
 
 
 def summary_of(done: Sequence[Outcome]) -> Summary:
+    near = {
+        (curve.name, curve.cage_bytes // GIB)
+        for curve in load_curves()
+        if curve.peak_bytes >= NEAR * room_bytes(curve.cage_bytes // GIB)
+    }
     return Summary(
         runs=len(done),
         stopped=sum(outcome.stopped for outcome in done),
         paused_over_2_s=sum(outcome.paused_s > MOST_PAUSED_S for outcome in done),
         paused=sum(outcome.paused_s > 0 for outcome in done),
         warned=sum(bool(outcome.warnings) for outcome in done),
+        warned_far=sum(bool(each.warnings) and (each.name, each.cage_gib) not in near for each in done),
         other_code=sum(outcome.code != outcome.bare_code for outcome in done),
     )
 
@@ -208,6 +218,7 @@ def main() -> int:
     options = parser.parse_args()
     if not can_cage:
         sys.exit(NEEDS)
+    end_on_sigterm()
     cages = ALL_CAGES if options.cage is None else (options.cage,)
     for job in JOBS:
         if (missing := job.missing()) is not None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.units import GIB, MIB
+from memwatch.model.units import GIB, MIB
 from tests.benign.curves import RECORDED, Curve, Point, load_curves, save_curves, thin
 from tests.benign.jobs import JOBS, room_bytes
 

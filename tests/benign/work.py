@@ -125,7 +125,8 @@ def sort_copies(size_mib: int) -> None:
 def fourier(size_mib: int) -> None:
     import numpy
 
-    values = numpy.ones(until(size_mib) * MIB // 8 // 12)
+    # A length of small factors: others take several times the memory.
+    values = numpy.ones(until(size_mib) * MIB // 8 // 10 // 4096 * 4096)
     spectrum = numpy.fft.rfft(values)
     back = numpy.fft.irfft(spectrum)
     time.sleep(1)
@@ -258,9 +259,9 @@ def records(size_mib: int) -> None:
 def cycles(size_mib: int) -> None:
     """Garbage in cycles that only the collector frees: grows, falls, grows."""
     gc.set_threshold(10**9)
-    for _ in range(5):
-        for _ in range(until(size_mib) * MIB // 700):
-            ring: list[Any] = [bytearray(500)]
+    for _ in range(4):
+        for _ in range(until(size_mib) * MIB // 4400):
+            ring: list[Any] = [bytearray(4000)]
             ring.append(ring)
         time.sleep(0.2)
         gc.collect()

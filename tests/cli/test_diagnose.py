@@ -15,11 +15,11 @@ import pytest
 
 from memwatch.cli.diagnosis_text import as_object, report
 from memwatch.diagnose.findings import Cause, Confidence, Diagnosis, Finding, Source
-from memwatch.record.events import encode, sample_event
-from memwatch.record.replay import read_events
+from memwatch.journal.events import encode, sample_event
+from memwatch.journal.reader import read_events
 from tests.diagnose.timeline.records import freeze
 from tests.helpers import error_of, memwatch
-from tests.record.examples import whole_run
+from tests.journal.examples import whole_run
 
 RECORDED = Path(__file__).parent.parent / "diagnose" / "recorded"
 EXAMPLES = Path(__file__).parent.parent / "diagnose" / "scripts" / "examples"

@@ -13,13 +13,13 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from memwatch.cli.export import export
-from memwatch.cli.invoke import invoke
-from memwatch.record.events import encode
-from memwatch.record.journal import Journal
-from memwatch.record.segments import MachineLog
-from memwatch.record.table import COLUMNS
+from memwatch.command_line import invoke
+from memwatch.journal.events import encode
+from memwatch.journal.machine_record import MachineLog
+from memwatch.journal.table import COLUMNS
+from memwatch.journal.writer import Journal
 from tests.helpers import HANG_S, error_of, memwatch
-from tests.record.examples import as_nobody, sample, whole_run
+from tests.journal.examples import as_nobody, sample, whole_run
 from tests.report.examples import freeze
 
 
@@ -157,7 +157,7 @@ def test_a_huge_journal_takes_no_more_memory_than_a_small_one(tmp_path: Path) ->
     peaks = {}
     for path in (small, huge):
         script = (
-            "import resource, sys\nfrom memwatch.cli.invoke import invoke\nfrom memwatch.cli.export import export\n"
+            "import resource, sys\nfrom memwatch.command_line import invoke\nfrom memwatch.cli.export import export\n"
             f"code = invoke(export, 'export', [{str(path)!r}, '--csv', '/dev/null', '--json', '/dev/null'])\n"
             "print(code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
         )

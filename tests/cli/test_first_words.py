@@ -13,7 +13,7 @@ def test_without_a_word_it_tells_what_there_is() -> None:
     done = memwatch()
     assert done.code == 2
     assert done.err.startswith("Usage: memwatch")
-    assert "\n  estimate  Tell tokens" in done.err
+    assert "\n  estimate  Estimate tokens" in done.err
 
 
 @pytest.mark.parametrize("option", ["--reserve", "--ui=plain"])
@@ -45,3 +45,46 @@ def test_a_full_disk_below_the_output_is_told_in_a_sentence() -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=HANG_S)
     assert "No space left on device" in done.stderr
     assert "unexpected" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("tokenize", "my text.txt"), "memwatch run tokenize 'my text.txt'"),
+        (("tokenise", "x"), "memwatch run tokenize x"),
+        (("run", "tokenise", "x"), "memwatch run tokenize x"),
+        (("diagnos", "last"), "memwatch diagnose last"),
+        (("sh", "-c", "true"), "memwatch run -- sh -c true"),
+        (("no-such-thing",), "memwatch --help"),
+    ],
+)
+def test_a_command_that_does_not_exist_is_answered_with_what_was_meant(words: tuple[str, ...], meant: str) -> None:
+    done = memwatch(*words)
+    assert done.code == 2
+    assert meant in error_of(done)
+
+
+def test_a_theme_that_does_not_exist_is_refused_before_the_job_starts(tmp_path: Path) -> None:
+    done = memwatch("run", "--theme", "nosuch", "--", "touch", tmp_path / "started")
+    assert done.code == 2
+    assert "there is no theme 'nosuch'; choose dark, light, ansi or one of:" in done.err
+    assert not (tmp_path / "started").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        pytest.param(("--help",), 0, "Usage: memwatch run tokenize", id="help"),
+        pytest.param((), 2, "Missing argument", id="no input"),
+        pytest.param(("text.txt", "--mode", "wild"), 2, "Invalid value for '--mode'", id="a bad value"),
+        pytest.param(("text.txt", "--no-such-option"), 2, "No such option", id="an unknown option"),
+    ],
+)
+def test_help_and_usage_errors_of_tokenize_are_no_runs(
+    words: tuple[str, ...], code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    done = memwatch("run", "tokenize", *words)
+    assert done.code == code
+    assert said in done.out + done.err
+    assert memwatch("runs").out.startswith("no runs yet")

@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 import pytest
 from click.testing import CliRunner
 
-from memwatch.cli.invoke import invoke
 from memwatch.cli.runs import runs, table
-from memwatch.record.journal import Journal
-from memwatch.record.runs import RunInfo, list_runs
+from memwatch.command_line import invoke
+from memwatch.journal.run_list import RunInfo, list_runs
+from memwatch.journal.writer import Journal
 from tests.helpers import Finished, memwatch
-from tests.record.examples import as_nobody, sample, started
+from tests.journal.examples import as_nobody, sample, started
 
 
 @pytest.fixture(autouse=True)
@@ -65,9 +65,23 @@ def test_runs_are_a_table_with_the_newest_last() -> None:
     journals[-1].close()
 
 
+def test_a_run_that_is_paused_is_not_called_running() -> None:
+    journal = started(None)
+    journal.action("pause", [7], "guard", "done")
+    (run,) = json.loads(memwatch("runs", "--json").out)["runs"]
+    assert (run["state"], run["ended_t"]) == ("paused", None)
+    journal.action("resume", [], "user", "nobody was there")
+    assert json.loads(memwatch("runs", "--json").out)["runs"][0]["state"] == "paused"
+    journal.action("resume", [7], "guard", "done", brief=True)
+    assert json.loads(memwatch("runs", "--json").out)["runs"][0]["state"] == "paused", "it is only tried"
+    journal.action("resume", [7], "user", "done")
+    assert json.loads(memwatch("runs", "--json").out)["runs"][0]["state"] == "running"
+    journal.close()
+
+
 def test_a_run_whose_guard_was_killed_has_died() -> None:
     script = (
-        "from tests.record.examples import *\n"
+        "from tests.journal.examples import *\n"
         "journal = started(None)\nfor t in range(1000, 1003): journal.sample(sample(float(t)))\n"
         "print(journal.run_id, flush=True)\ninput()"
     )

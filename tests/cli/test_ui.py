@@ -2,7 +2,8 @@
 
 import pytest
 
-from memwatch.cli.ui import can_draw, speaks_unicode
+from memwatch.cli.ui import can_draw
+from memwatch.tui.screen_options import speaks_unicode
 from memwatch.tui.themes import theme_for
 from tests.helpers import error_of, memwatch
 

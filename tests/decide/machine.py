@@ -7,15 +7,15 @@ squeezes the page cache that programs run from, and they read it back, over and 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from memwatch.core.reserve import default_reserve_bytes
-from memwatch.core.sample import JobCounters, Memory, Paging, Pressure, Process, Sample
-from memwatch.core.units import GIB, MIB
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step, after, observed
 from memwatch.decide.forecast import Forecast, next_interval_s
 from memwatch.decide.ladder import interval_s, is_confirmed, next_action
 from memwatch.decide.monitor import Monitor
+from memwatch.decide.reserve import default_reserve_bytes
 from memwatch.decide.thresholds import Level
 from memwatch.decide.verdict import Verdict
+from memwatch.model.sample import JobCounters, Memory, Paging, Pressure, Process, Sample
+from memwatch.model.units import GIB, MIB
 
 PAGE_BYTES = 4096
 WATERMARK_BYTES = 128 * MIB  # below this the kernel reclaims
@@ -168,7 +168,7 @@ class Run:
                     self.actions.append((look.clock_s, action.step, action.reason, look.headroom_bytes or 0))
                 self._carry_out(action.step)
             yield verdict
-            self._pass(interval_s(self.climber.state, look, next_interval_s(look)))
+            self._pass(interval_s(self.climber.state, self.climber.settings, look, next_interval_s(look)))
 
     def first(self, step: Step) -> float | None:
         return next((when for when, done, *_ in self.actions if done == step), None)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.sample import Limit, Memory, Paging, Pressure, Process, Sample
-from memwatch.core.units import GIB, KIB
 from memwatch.decide.actions import LadderSettings, OnPressure
 from memwatch.decide.monitor import Monitor
 from memwatch.decide.thresholds import Level
+from memwatch.model.sample import Limit, Memory, Paging, Pressure, Process, Sample
+from memwatch.model.units import GIB, KIB
 from tests.decide.machine import Climber
 
 RECORDED = Path(__file__).parent / "benign_hour.csv.xz"

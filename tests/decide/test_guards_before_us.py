@@ -3,14 +3,14 @@
 from dataclasses import replace
 from itertools import pairwise
 
-from memwatch.core.sample import Limit, Memory, Paging, Pressure, Process, Sample
-from memwatch.core.units import GIB, MIB
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step
 from memwatch.decide.forecast import Confidence, Forecast, Rates, forecast
 from memwatch.decide.history import History
 from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.thresholds import USUAL, Level, Signal, assess
 from memwatch.decide.verdict import Decider, Verdict
+from memwatch.model.sample import Limit, Memory, Paging, Pressure, Process, Sample
+from memwatch.model.units import GIB, MIB
 from tests.decide.machine import Climber, Machine, Run
 
 # At the end of its room, and it grows.

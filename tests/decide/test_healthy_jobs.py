@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from memwatch.core.units import MIB
 from memwatch.decide.thresholds import Level
+from memwatch.model.units import MIB
 from tests.benign.curves import Curve, load_curves
 from tests.decide.machine import Machine, Run
 

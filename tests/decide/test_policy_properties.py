@@ -6,14 +6,14 @@ from itertools import pairwise
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memwatch.core.sample import Limit, Memory, Paging, Pressure, Process, Sample
-from memwatch.core.units import GIB, MIB
 from memwatch.decide.actions import Action, By, LadderSettings, OnPressure, Step
 from memwatch.decide.forecast import Confidence, Forecast, Rates, forecast, next_interval_s
 from memwatch.decide.history import MOST_POINTS, History
 from memwatch.decide.ladder import interval_s
 from memwatch.decide.thresholds import USUAL, Level, assess
 from memwatch.decide.verdict import Decider, Verdict
+from memwatch.model.sample import Limit, Memory, Paging, Pressure, Process, Sample
+from memwatch.model.units import GIB, MIB
 from tests.decide.machine import Climber
 
 TOTAL = 16 * GIB
@@ -243,7 +243,7 @@ def test_nothing_unknown_crashes_anything(history: list[Sample], on_pressure: On
         verdict = decider.decide(look)
         ladder.step(verdict, look)
         assert 0.05 <= next_interval_s(look) <= 1.0
-        assert 0.02 <= interval_s(ladder.state, look, next_interval_s(look)) <= 1.0
+        assert 0.02 <= interval_s(ladder.state, ladder.settings, look, next_interval_s(look)) <= 1.0
         assert verdict.reason
         assert look.seconds_left is None or look.seconds_left >= 0
 

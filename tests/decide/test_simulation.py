@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from memwatch.core.units import GIB, MIB
 from memwatch.decide.actions import OnPressure, Step
 from memwatch.decide.thresholds import Level
+from memwatch.model.units import GIB, MIB
 from tests.decide.machine import Machine, Run
 
 HOUR_S = 3600.0

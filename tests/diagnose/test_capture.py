@@ -8,7 +8,7 @@ import pytest
 
 from memwatch.diagnose.collect.capture import Captured, command_lines, file_lines
 from tests.helpers import HANG_S
-from tests.record.examples import as_nobody
+from tests.journal.examples import as_nobody
 
 Program = Callable[[str], str]
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from memwatch.core.sample import Gpu, Limit, Memory, Paging, Pressure, Sample
-from memwatch.core.units import GIB, MIB
 from memwatch.diagnose.conclude import diagnose
 from memwatch.diagnose.evidence import Disk, Evidence, Run, Settings, State
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.log_events import LogEvents
 from memwatch.diagnose.timeline.model import Timeline
+from memwatch.model.sample import Gpu, Limit, Memory, Paging, Pressure, Sample
+from memwatch.model.units import GIB, MIB
 from tests.diagnose.logs.examples import NOW_T, read, recorded
 from tests.diagnose.timeline.records import CARD, START_T, Record, freeze
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.sample import Sample
-from memwatch.core.units import MIB
 from memwatch.diagnose.collect.from_journals import read_machine, read_run
 from memwatch.diagnose.conclude import diagnose
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause
 from memwatch.diagnose.timeline.model import Strain
-from memwatch.record.events import Event, sample_event
-from memwatch.record.replay import read_events
+from memwatch.journal.events import Event, sample_event
+from memwatch.journal.reader import read_events
+from memwatch.model.sample import Sample
+from memwatch.model.units import MIB
 from tests.diagnose.timeline.records import START_T, Record, freeze
 
 FOLDER = Path(__file__).parent / "recorded"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.units import GIB
 from memwatch.diagnose.collect.input_forecast import forecast_of, measured
 from memwatch.errors import MemwatchError
+from memwatch.model.units import GIB
 
 ESTIMATE = {
     "schema": 1,
@@ -22,7 +22,7 @@ def test_what_estimate_measured_is_told() -> None:
     assert found.sentences() == [
         "48.0 GiB",
         "10.4 G to 11.0 G tokens",
-        "313.8 GiB to 331.9 GiB in a Python list",
+        "333.3 GiB to 352.5 GiB peak memory in a list",
         "that does not fit: 41.0 GiB of memory is available here",
         "memory is full at about 1.20 G tokens",
     ]

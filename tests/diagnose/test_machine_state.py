@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.units import GIB
 from memwatch.diagnose.collect import machine_state as state_module
 from memwatch.diagnose.collect.machine_state import read_state, state_source
 from memwatch.diagnose.evidence import Settings
+from memwatch.model.units import GIB
 from tests.probe import trees
 from tests.probe.trees import SELF_PID
 

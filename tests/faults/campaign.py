@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from memwatch.record.replay import read_events
+from memwatch.journal.reader import read_events
 from tests.faults.clock import JumpingClock
 from tests.faults.jobs import SLOW, RunningJob, contents, started_writing
 from tests.guard.processes import children, command_of, send, state_of, wait_until

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from memwatch.core.units import KIB
+from memwatch.model.units import KIB
 from memwatch.probe.files import number_after, read_file
 from memwatch.tokenize.rss import rss_bytes
 from tests.guard.processes import children, command_of, send, wait_until

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from memwatch.channel import Channel
 from memwatch.errors import MemwatchError
-from memwatch.guard.join import connect
+from memwatch.guard.attach_socket import connect
 from memwatch.tokenize.rss import rss_bytes
 from tests.guard.processes import children, command_of, send, wait_until
 from tests.helpers import HANG_S, memwatch

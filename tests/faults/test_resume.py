@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -81,7 +82,12 @@ def test_asked_to_stop_it_keeps_its_work_and_says_so(
     assert "Traceback" not in err
     done = memwatch("run", "tokenize", *command)
     assert done.code == 0, done.err
+    assert re.search(r"memwatch: resuming at \d+\.\d %, [\d.]+ [kM]? ?tokens; --fresh starts over", done.err), done.err
     assert contents(tmp_path) == expected["stream"]
+
+
+def test_a_run_that_starts_does_not_say_that_it_resumes(real_text: Path, tmp_path: Path, tokenize: Run) -> None:
+    assert "resum" not in tokenize(real_text, "--out", tmp_path).err
 
 
 def test_ctrl_c_reaches_everyone_and_is_taken_once(long_text: Path, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from memwatch.core.units import GIB, MIB
-from memwatch.guard.place import NoScope, find_place
+from memwatch.guard.scope.placement import NoScope, find_place
+from memwatch.model.units import GIB, MIB
 from tests.guard.processes import Guarded, send, state_of, wait_until
 from tests.helpers import HANG_S, Finished, memwatch
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memwatch.core.units import MIB
+from memwatch.model.units import MIB
 from tests.cage import NoSwap, cage, needs_cage, swap_file
 from tests.guard.processes import Watched
 from tests.guard.test_pressure import HOG

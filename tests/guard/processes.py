@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from memwatch.channel import Channel
 from memwatch.guard.config import GuardConfig
@@ -36,6 +36,12 @@ def state_of(pid: int) -> str | None:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         return None if state in "ZX" else state
     return None
+
+
+def is_paused(pid: int) -> bool:
+    """Held by the guard (t), or stopped by a signal (T). A parent in vfork (D) waits in the kernel for its child."""
+    state = state_of(pid)
+    return state in ("t", "T") or (state == "D" and any(map(is_paused, children(pid))))
 
 
 def send(pid: int, number: int) -> None:
@@ -103,10 +109,24 @@ class Guarded:
         return self.front.returncode, out, err
 
 
+class Entrance(Protocol):
+    """Where a guard can be started in: a cage, or under other restrictions."""
+
+    def command(self, *command: object) -> list[str]:
+        """The command line that enters and becomes `command`."""
+
+
+class NoPtrace:
+    """Where ptrace is forbidden, as in some containers: a pause takes SIGSTOP."""
+
+    def command(self, *command: object) -> list[str]:
+        return [sys.executable, "-m", "tests.guard.no_ptrace", *map(str, command)]
+
+
 class Watched:
     """A guard without a front: the test is its view, hears every event and gives commands."""
 
-    def __init__(self, *command: object, cage: Cage | None = None, **config: object) -> None:
+    def __init__(self, *command: object, cage: "Cage | Entrance | None" = None, **config: object) -> None:
         ours, theirs = socket.socketpair()
         self.events: list[dict[str, Any]] = []
         arguments = [sys.executable, "-m", "memwatch.guard", str(theirs.fileno())]

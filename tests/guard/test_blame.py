@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memwatch.core.units import MIB
+from memwatch.model.units import MIB
 from tests.cage import Cage, cage, needs_cage
 from tests.guard.processes import Watched, wait_until
 from tests.guard.test_pressure import HOG

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memwatch.guard.dbus_message import DBusError, Kind, Target, decode, encode_call, message_length, split
+from memwatch.guard.scope.dbus_message import DBusError, Kind, Target, decode, encode_call, message_length, split
 
 # Recorded from its private socket, when a scope was asked for.
 RETURN = bytes.fromhex(

@@ -11,18 +11,21 @@ from pathlib import Path
 import pytest
 
 from memwatch.channel import Channel
-from memwatch.core.sample import Process
-from memwatch.guard import join
-from memwatch.guard.listen import MOST_MESSAGES, MOST_READS, SHARE_S, Ear
-from memwatch.guard.signals import signal_process
+from memwatch.guard import attach_socket as join
+from memwatch.guard.bounded_reader import MOST_MESSAGES, MOST_READS, SHARE_S, Ear
+from memwatch.guard.send_signal import signal_process
 from memwatch.guard.views import MOST_VIEWS
 from memwatch.guard.watcher import Watcher
+from memwatch.model.sample import Process
 from memwatch.probe.stat import parse_stat
 from memwatch.tokenize.rss import rss_bytes
-from tests.guard.processes import Guarded, Watched, children, send, state_of, wait_until
+from tests.guard.processes import Guarded, Watched, children, is_paused, send, state_of, wait_until
 from tests.helpers import memwatch
 
-SAY = "import os, sys, time; os.write(int(os.environ['MEMWATCH_CHANNEL']), os.fsencode(sys.argv[1]) + b'\\n')"
+SAY = (
+    "import os, socket, sys, time; line = socket.socket(socket.AF_UNIX); "
+    "line.connect(chr(0) + os.environ['MEMWATCH_CHANNEL'][1:]); line.sendall(os.fsencode(sys.argv[1]) + b'\\n')"
+)
 HUGE = "9" * 1000
 
 
@@ -58,7 +61,7 @@ def test_a_guard_that_fails_leaves_the_job_and_its_code(monkeypatch: pytest.Monk
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\n"
         "if sys.argv[:1] == ['-m']:\n"
-        "    import memwatch.core.history as h\n"
+        "    import memwatch.decide.history as h\n"
         "    h.History.add = lambda *_: 1 / 0\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -158,7 +161,7 @@ def test_what_is_left_of_a_paused_job_is_not_left_paused() -> None:
         (left,) = children(job)
         watched.tell("pause")
         watched.event("action", action="pause")
-        wait_until(lambda: state_of(left) == "T")
+        wait_until(lambda: is_paused(left))
         send(job, signal.SIGKILL)
         watched.pids.append(left)
         assert watched.event("exit")["left_behind"] == 1
@@ -174,13 +177,13 @@ def test_the_watcher_continues_only_whom_it_was_told_of() -> None:
     pid = os.posix_spawn("/bin/sleep", ["sleep", "1000"], {})
     try:
         send(pid, signal.SIGSTOP)
-        wait_until(lambda: state_of(pid) == "T")
+        wait_until(lambda: is_paused(pid))
         ticks = parse_stat(Path(f"/proc/{pid}/stat").read_bytes()).start_ticks
         for told, state in ((ticks - 1, "T"), (ticks, "S")):
             assert not signal_process(pid, ticks - 1, signal.SIGKILL)
-            watcher = Watcher(not_for_it=os.open(os.devnull, os.O_RDONLY))
+            watcher = Watcher()
             watcher.will_stop([process(pid, told)])
-            os.close(watcher._writer)  # As when the guard is killed.
+            watcher._line.close()  # As when the guard is killed.
             os.waitpid(watcher.pid, 0)
             os.close(watcher._pidfd)
             wait_until(lambda: state_of(pid) == state)  # noqa: B023
@@ -190,7 +193,7 @@ def test_the_watcher_continues_only_whom_it_was_told_of() -> None:
 
 
 def test_a_watcher_that_does_not_listen_does_not_hold_up_a_pause() -> None:
-    watcher = Watcher(not_for_it=os.open(os.devnull, os.O_RDONLY))
+    watcher = Watcher()
     send(watcher.pid, signal.SIGSTOP)
     for _ in range(100):
         watcher.will_stop(process(pid, 10**9) for pid in range(1000))

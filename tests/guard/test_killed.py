@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from memwatch.cli.plain import line_for
-from memwatch.core.kernel_kills import LATELY_S, KernelKills
-from memwatch.core.sample import Paging, Sample
-from memwatch.core.units import MIB
+from memwatch.decide.kernel_kills import LATELY_S, KernelKills
+from memwatch.model.sample import Paging, Sample
+from memwatch.model.units import MIB
 from tests.cage import cage, needs_cage
 from tests.guard.processes import Watched
 from tests.helpers import memwatch
@@ -20,7 +20,8 @@ HOG = "bytearray(200 << 20)"
 def test_a_kill_from_elsewhere_is_told_in_one_sentence() -> None:
     done = memwatch("run", "--no-record", "--", "sh", "-c", "kill -9 $$")
     assert done.code == 137
-    assert "the job was killed by signal 9, not by memwatch" in done.err
+    assert "the job was killed by SIGKILL (not sent by memwatch)" in done.err
+    assert "memwatch diagnose" in done.err
 
 
 def test_a_kill_that_was_asked_for_is_no_news(tmp_path: Path) -> None:
@@ -41,7 +42,8 @@ def test_a_kill_by_the_kernel_is_told_and_kept(script: str, tmp_path: Path) -> N
         hog = made.command("sh", "-c", script, "sh", sys.executable, "-c", HOG)
         done = memwatch("run", "--on-pressure", "warn", "--record", record, "--", *hog)
     assert done.code == 137
-    assert "when the kernel killed for want of memory; memwatch diagnose tells more" in done.err
+    assert "after an OOM kill by the kernel" in done.err
+    assert f"memwatch diagnose {record}" in done.err
     last = json.loads(record.read_text().splitlines()[-1])
     assert (last["event"], last["by"], last["kernel_oom"]) == ("exit", None, True)
 

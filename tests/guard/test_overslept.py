@@ -3,11 +3,11 @@
 import signal
 import time
 
-from memwatch.core.sample import Paging, Sample
-from memwatch.core.units import GIB, MIB
 from memwatch.decide.forecast import forecast
 from memwatch.decide.history import History
 from memwatch.guard.loop import OVERSLEPT_S
+from memwatch.model.sample import Paging, Sample
+from memwatch.model.units import GIB, MIB
 from tests.guard.processes import Watched, send, state_of
 
 

@@ -2,15 +2,17 @@
 
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from memwatch.core.units import MIB
+from memwatch.model.units import MIB
 from tests.cage import Cage, needs_cage
-from tests.guard.processes import Watched, state_of
+from tests.guard.processes import Watched, state_of, wait_until
+from tests.helpers import HANG_S
 
 pytestmark = needs_cage
 
@@ -78,6 +80,65 @@ def test_a_fast_hog_is_paused_before_headroom_is_gone(hog: Hog) -> None:
         assert watched.event("exit")["code"] == 124
 
 
+# Fills a mapping in one system call, in which nothing but SIGKILL stops it. Behind everybody else (SCHED_IDLE), so that
+# a busy machine slows it more than the guard.
+IN_THE_KERNEL = """
+import mmap, os, sys, time
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+time.sleep(1)
+mmap.mmap(-1, int(sys.argv[1]) << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x8000)
+time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("is_child", [False, True], ids=["the job", "a child of it"])
+def test_what_still_grows_in_a_pause_is_killed_before_the_reserve_is_gone(is_child: bool) -> None:
+    """MAP_POPULATE goes on after a stop."""
+    reserve_mib, cage = 2600, Cage(4000 * MIB)
+    try:
+        hog = (sys.executable, "-c", IN_THE_KERNEL, 3800)
+        command = ("sh", "-c", '"$@"; exit $?', "sh", *hog) if is_child else hog
+        with Watched(*command, cage=cage, reserve_bytes=reserve_mib * MIB, pause_timeout_s=60) as watched:
+            watched.event("start")
+            ended = watched.event("exit")
+            kills = [e for e in watched.events if e["event"] == "action" and e["action"] == "kill"]
+            assert len(kills) == 1
+            assert "after it was paused and does not stop" in kills[0]["reason"]
+            assert (ended["code"], ended["by"]) == (124, "guard")
+    finally:
+        cage.close()
+
+
+# Grows at 50 MiB/s at most, also after a pause, and ignores SIGTERM.
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+held = []
+while True:
+    held.append(bytearray(b"x" * (2 << 20)))
+    time.sleep(0.04)
+"""
+
+
+def test_after_a_stop_by_the_guard_a_stubborn_child_does_not_go_on_to_fill_memory() -> None:
+    """The job's first process ends on SIGTERM; the hog, its child, ignores it."""
+    made = Cage((300 + RESERVE_MIB + OURS_MIB) * MIB)
+    made.forbid_swap()
+    try:
+        command = ("sh", "-c", '"$@" & wait', "sh", sys.executable, "-c", STUBBORN)
+        with Watched(*command, cage=made, reserve_bytes=RESERVE_MIB * MIB, pause_timeout_s=1) as watched:
+            watched.event("start")
+            watched.event("action", action="stop")
+            ended = watched.event("exit")
+            assert [e for e in watched.events if e["event"] == "action" and e["action"] == "kill"]
+            assert (ended["code"], ended["signal"], ended["by"]) == (124, signal.SIGTERM, "guard")
+            assert ended["left_behind"] == 0
+            watched.guard.wait(HANG_S)
+            assert made.pids() == []
+    finally:
+        made.close()
+
+
 def test_with_warn_nothing_is_done(hog: Hog) -> None:
     with hog(300, 540, headroom_mib=500, on_pressure="warn") as watched:
         pid = watched.event("start")["pid"]
@@ -105,23 +166,31 @@ def test_switching_the_guard_off_lets_the_job_be(hog: Hog) -> None:
         assert state_of(pid) in ("S", "R")
 
 
-def test_the_desktop_is_told_once_and_nobody_waits_for_it(
+def test_the_desktop_is_notified_once_and_no_program_is_started_for_it(
     hog: Hog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A notify-send that never ends is not waited for, and is not taken for the job's."""
+    """A notify-send that leaves a daemon behind would have it adopted by the guard, and taken for the job's."""
     program = tmp_path / "notify-send"
-    program.write_text(f'#!/bin/sh\necho "$$ $*" >> {tmp_path}/told\nexec sleep 1000\n')
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n(setsid sleep 1000 &)\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("DISPLAY", ":0")
-    with hog(100, 700, headroom_mib=600, pause_timeout_s=1) as watched:
-        job = watched.event("start")["pid"]
-        pause = watched.event("action", action="pause")
-        ended = watched.event("exit")
-        lines = (tmp_path / "told").read_text().splitlines()
-        pid, _, words = lines[0].partition(" ")
-        watched.pids.append(int(pid))
-        assert len(lines) == 1
-        assert "memory is running out" in words
-        assert pause["pids"] == [job]
-        assert ended["left_behind"] == 0
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={tmp_path}/bus,guid=0")
+    with socket.socket(socket.AF_UNIX) as bus:
+        bus.bind(f"{tmp_path}/bus")
+        bus.listen()
+        with hog(100, 700, headroom_mib=600, pause_timeout_s=1) as watched:
+            job = watched.event("start")["pid"]
+            wait_until(lambda: watched.has("exit"))
+            pauses = [e for e in watched.events if e["event"] == "action" and e["action"] == "pause"]
+            assert pauses
+            assert all(pause["pids"] == [job] for pause in pauses)
+            assert watched.event("exit")["left_behind"] == 0
+        connection, _ = bus.accept()
+        with connection:
+            said = b"".join(iter(lambda: connection.recv(65536), b""))
+        assert said.count(b"memwatch: memory is running out") == 1
+        bus.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            bus.accept()
+    assert not (tmp_path / "started").exists()

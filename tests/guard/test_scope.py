@@ -11,18 +11,19 @@ from typing import Any
 
 import pytest
 
-from memwatch.core.sample import Limit, Memory, Sample
-from memwatch.core.units import GIB, MIB
+from memwatch.decide.reserve import Reserve
 from memwatch.guard import scope as scope_module
-from memwatch.guard.dbus_message import HEADER_BYTES, Field, Kind, Message, decode, encode, message_length
-from memwatch.guard.place import find_place, seek_place
-from memwatch.guard.scope import JobScope
+from memwatch.guard.scope.dbus_message import HEADER_BYTES, Field, Kind, Message, decode, encode, message_length
+from memwatch.guard.scope.job_scope import JobScope
+from memwatch.guard.scope.placement import find_place, seek_place
+from memwatch.model.sample import Limit, Memory, Sample
+from memwatch.model.units import GIB, MIB
 from tests.helpers import HANG_S
 from tests.probe import trees
 from tests.probe.trees import Tree
 
 JOB_PID = 4242
-RESERVE = 2 * GIB
+RESERVE = Reserve(2 * GIB)
 JOB_PATH = "/org/freedesktop/systemd1/job/7"
 SLICE = "/user.slice/user-{user}.slice/user@{user}.service/app.slice"
 NONSENSE = b"l\2\0\1" + bytes(8) + b"\10\0\0\0" + b"\xff" * 8

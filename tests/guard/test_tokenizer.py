@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memwatch.core.units import MIB
+from memwatch.model.units import MIB
 from tests.cage import cage, needs_cage
 from tests.conftest import Reference
 from tests.faults.test_memory import random_words

@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.sample import Limit
+from memwatch.model.sample import Limit
 from memwatch.probe.cgroup_paths import Mount, ancestors, parse_mounts
 from memwatch.probe.cgroups import Limits
+from memwatch.probe.procfs import HostMemory
+from tests.cage import needs_cage
 from tests.probe import trees
+from tests.probe.caged_jobs import watched
 from tests.probe.trees import MIB, SELF_PID, Tree, bare, cgroup1, cgroup2
 
 MEMORY = Path("/sys/fs/cgroup/memory")
@@ -29,11 +32,12 @@ def read(tree: Tree) -> tuple[Limit, ...]:
 
 
 def test_a_container_shows_its_limit_without_page_cache_but_with_shared_memory(tmp_path: Path) -> None:
-    assert read(trees.container_v2(tmp_path)) == (Limit("/", 512 * MIB, 200 * MIB, swap_used_bytes=5 * MIB),)
+    limit = Limit("/", 512 * MIB, 200 * MIB, swap_used_bytes=5 * MIB, shmem_bytes=50 * MIB)
+    assert read(trees.container_v2(tmp_path)) == (limit,)
 
 
 def test_a_limit_on_an_ancestor_counts_and_max_is_no_limit(tmp_path: Path) -> None:
-    assert read(trees.desktop_v2(tmp_path)) == (Limit("/user.slice", 8000 * MIB, 2000 * MIB, 5 * MIB),)
+    assert read(trees.desktop_v2(tmp_path)) == (Limit("/user.slice", 8000 * MIB, 2000 * MIB, 5 * MIB, shmem_bytes=0),)
 
 
 def test_every_limit_is_listed_the_nearest_first(tmp_path: Path) -> None:
@@ -49,7 +53,7 @@ def test_the_throttling_limit_counts_where_it_is_lower(tmp_path: Path) -> None:
 
 
 def test_v1_in_a_container_is_found_below_the_mounted_root(tmp_path: Path) -> None:
-    assert read(trees.container_v1(tmp_path)) == (Limit("/docker/abc", 256 * MIB, 120 * MIB, swap_used_bytes=None),)
+    assert read(trees.container_v1(tmp_path)) == (Limit("/docker/abc", 256 * MIB, 120 * MIB, shmem_bytes=9),)
 
 
 def test_v1_limit_on_memory_with_swap_is_a_limit_of_its_own(tmp_path: Path) -> None:
@@ -58,11 +62,11 @@ def test_v1_limit_on_memory_with_swap_is_a_limit_of_its_own(tmp_path: Path) -> N
     tree.write("sys/fs/cgroup/memory/memory.memsw.usage_in_bytes", f"{290 * MIB}\n")
     memory, with_swap = read(tree)
     assert (memory.available_bytes, memory.swap_used_bytes) == (136 * MIB, 90 * MIB)
-    assert with_swap == Limit("/docker/abc (with swap)", 300 * MIB, 210 * MIB, 90 * MIB)
+    assert with_swap == Limit("/docker/abc (with swap)", 300 * MIB, 210 * MIB, 90 * MIB, shmem_bytes=9)
 
 
 def test_hybrid_takes_the_limit_from_where_the_memory_controller_is(tmp_path: Path) -> None:
-    assert read(trees.hybrid(tmp_path)) == (Limit("/jobs", 128 * MIB, 100 * MIB, None),)
+    assert read(trees.hybrid(tmp_path)) == (Limit("/jobs", 128 * MIB, 100 * MIB, None, shmem_bytes=9),)
 
 
 def test_no_cgroup_is_no_limit_and_named(tmp_path: Path) -> None:
@@ -286,3 +290,51 @@ def test_a_real_cgroup_namespace_shows_the_limits_above_it(real_cgroup: Path) ->
         inner.rmdir()
     paths = [limit.path for limit in eval(done.stdout, {"Limit": Limit})]
     assert paths[:2] == [f"/{real_cgroup.name}/inner", f"/{real_cgroup.name}"]
+
+
+def test_v2_slab_that_can_be_reclaimed_is_free(tmp_path: Path) -> None:
+    tree = trees.container_v2(tmp_path)
+    stat = Path(tree.sys, "fs/cgroup/memory.stat")
+    stat.write_text(stat.read_text() + f"slab_reclaimable {60 * MIB}\nslab_unreclaimable {7 * MIB}\n")
+    assert read(tree)[0].used_bytes == 140 * MIB
+
+
+@pytest.mark.parametrize(
+    ("kernel_mib", "reclaimable_mib"),
+    [
+        pytest.param(130, 80, id="four-fifths-of-what-is-slab"),
+        pytest.param(30, 0, id="stacks-and-page-tables-are-not-slab"),
+        pytest.param(1, 0, id="too-little-to-look"),
+    ],
+)
+def test_v1_slab_that_can_be_reclaimed_is_estimated(tmp_path: Path, kernel_mib: int, reclaimable_mib: int) -> None:
+    tree = trees.container_v1(tmp_path)
+    kib = 1024
+    more = f"SReclaimable: {400 * kib} kB\nSUnreclaim: {100 * kib} kB\nKernelStack: {10 * kib} kB\n"
+    tree.write("proc/meminfo", trees.meminfo() + more + f"PageTables: {20 * kib} kB\n")
+    tree.write("sys/fs/cgroup/memory/memory.kmem.usage_in_bytes", f"{kernel_mib * MIB}\n")
+    assert read(tree)[0].used_bytes == (120 - reclaimable_mib) * MIB
+
+
+@needs_cage
+def test_a_walk_over_many_files_fills_no_limit(tmp_path: Path) -> None:
+    """GIVEN a job that makes tens of thousands of files WHEN its limit is read THEN their inodes are free memory."""
+    script = """
+    import os, sys, time
+    for folder in range(60):
+        os.mkdir(f"{folder}")
+        for name in range(1000):
+            os.close(os.open(f"{folder}/{name}", os.O_CREAT | os.O_WRONLY))
+    print("made", flush=True)
+    time.sleep(600)
+    """
+    with watched(512 * MIB, script, folder=tmp_path) as run:
+        assert run.line() == "made"
+        kernel_bytes = run.cage.number("memory.kmem.usage_in_bytes")
+        host = HostMemory("/proc").kernel()
+        if host is None or kernel_bytes < 2 * host.other_bytes:
+            pytest.skip("the rest of the machine has so many page tables that nothing can be told of the cage")
+        without_slab = run.cage.number("memory.usage_in_bytes") - run.cage.cache_bytes()
+        limit = next(limit for limit in run.sample().limits if "memwatch-test" in limit.path)
+        assert limit.used_bytes < without_slab - kernel_bytes // 5
+    shutil.rmtree(tmp_path)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memwatch.core.sample import Gpu
+from memwatch.model.sample import Gpu
 from memwatch.probe.gpu import GpuReader
 from tests.probe.trees import Tree, add_card, bare
 
@@ -121,7 +121,7 @@ class Nvidia:
         log.touch()
 
     def run(self, code: str, **settings: int) -> str:
-        before = "from memwatch.probe.gpu import GpuReader\nfrom memwatch.core.sample import Gpu\n"
+        before = "from memwatch.probe.gpu import GpuReader\nfrom memwatch.model.sample import Gpu\n"
         made = f"reader = GpuReader({self.tree.proc!r}, {self.tree.sys!r}, in_background=False)\n"
         variables = {name: str(value) for name, value in settings.items()}
         environment = {**os.environ, **variables, "LD_LIBRARY_PATH": str(self._stub), "STUB_LOG": str(self._log)}

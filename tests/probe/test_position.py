@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.sample import Process
-from memwatch.core.units import MIB
+from memwatch.model.sample import Process
+from memwatch.model.units import MIB
 from memwatch.probe.position import LOOK_INTERVAL_S, InputPosition
 
 READER = """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.core.sample import Memory, Paging, Pressure
+from memwatch.model.sample import Memory, Paging, Pressure
 from memwatch.probe.files import KeptFile, number_after
 from memwatch.probe.procfs import HostMemory, HostPaging, HostPressure
 from tests.probe.trees import MIB, bare, desktop_with_zram, meminfo, with_zfs
@@ -13,7 +13,7 @@ from tests.probe.trees import MIB, bare, desktop_with_zram, meminfo, with_zfs
 
 def test_no_swap_is_a_known_zero(tmp_path: Path) -> None:
     memory = HostMemory(bare(tmp_path).proc).read()
-    assert memory == Memory(16000 * MIB, 9000 * MIB, swap_total_bytes=0, swap_free_bytes=0, zram_bytes=0)
+    assert memory == Memory(16000 * MIB, 9000 * MIB, 0, 0, zram_bytes=0, shmem_bytes=512 * MIB)
 
 
 def test_zram_is_told_from_swap_on_disk(tmp_path: Path) -> None:

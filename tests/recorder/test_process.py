@@ -14,7 +14,7 @@ from typing import IO
 
 import pytest
 
-from memwatch.record.machine_log import read_machine_events
+from memwatch.journal.record_files import read_machine_events
 from memwatch.tokenize.rss import rss_bytes
 from tests.guard.processes import wait_until
 from tests.helpers import HANG_S, error_of, memwatch

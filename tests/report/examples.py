@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from memwatch.core.sample import Gpu, Limit, Memory, Paging, Pressure, Process, Sample
-from memwatch.core.units import GIB, MIB
 from memwatch.diagnose.findings import Cause, Confidence, Diagnosis, Finding, Source
-from memwatch.record.alive import GuardId
-from memwatch.record.events import Event, action_event, exit_event, sample_event, start_event, verdict_event
+from memwatch.journal.events import Event, action_event, exit_event, sample_event, start_event, verdict_event
+from memwatch.journal.liveness import GuardId
+from memwatch.model.sample import Gpu, Limit, Memory, Paging, Pressure, Process, Sample
+from memwatch.model.units import GIB, MIB
 
 BEGIN_T = 1_763_302_800.0  # 2025-11-16 14:20:00 UTC
 TOTAL = int(62.6 * GIB)

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from memwatch.core.units import GIB, MIB
+from memwatch.model.units import GIB, MIB
 from memwatch.report.axes import MOST_TIME_TICKS, nice_step, size_ticks, time_ticks
 
 

@@ -7,10 +7,10 @@ from json import dumps
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memwatch.record.events import Event
-from memwatch.record.export import without_commands, write_json
-from memwatch.record.replay import parse_event
-from memwatch.record.table import write_table
+from memwatch.journal.events import Event
+from memwatch.journal.json_export import without_commands, write_json
+from memwatch.journal.reader import parse_event
+from memwatch.journal.table import write_table
 from memwatch.report.page import report_page
 
 numbers = st.one_of(st.integers(-2, 5), st.sampled_from([2**40, 2**63, -(2**70), 10**400]), st.floats(allow_nan=False))

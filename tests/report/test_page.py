@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 import pytest
 
 from memwatch.diagnose.findings import Diagnosis
-from memwatch.record.events import sample_event
+from memwatch.journal.events import sample_event
 from memwatch.report.page import report_page
-from tests.record.examples import sample
+from tests.journal.examples import sample
 from tests.report.examples import HOSTILE, diagnosis, freeze, hostile_diagnosis, hostile_run
 
 VOID = ("meta", "line", "rect", "path")

@@ -12,7 +12,7 @@ import pytest
 
 from memwatch.channel import VARIABLE
 from memwatch.errors import MemwatchError
-from memwatch.record.folder import make_runs_folder, open_journal
+from memwatch.journal.folder import make_runs_folder, open_journal
 from tests.faults.jobs import PARTIAL
 from tests.guard.processes import Watched, wait_until
 from tests.helpers import Finished, error_of, memwatch, open_to_others
@@ -172,13 +172,12 @@ def test_a_link_in_place_of_a_journal_or_its_socket_is_not_followed(
         assert done.err.count("cannot write the journal") == 1
 
 
-@pytest.mark.parametrize("number", ["0", "1", "2", "-1", "x", "", "99999999999999999999", "٣", "3", "1000000"])
-def test_a_forged_channel_is_no_channel(number: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "address",
+    ["1", "3", "-1", "x", "", "@", "@memwatch-", "@memwatch-nobody", "@memwatch-" + "x" * 200, "@x", "/run/x"],
+)
+def test_a_forged_channel_is_no_channel(address: str) -> None:
     script = "from memwatch import job; job.progress(1, 2, 'files'); print('well')"
-    with open(tmp_path / "file", "w") as file:
-        environment = {**os.environ, VARIABLE: number.replace("3", str(file.fileno()))}
-        done = subprocess.run(
-            [sys.executable, "-c", script], env=environment, pass_fds=[file.fileno()], capture_output=True, text=True
-        )
+    environment = {**os.environ, VARIABLE: address}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("well\n", "")
-    assert (tmp_path / "file").read_text() == ""

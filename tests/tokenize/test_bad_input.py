@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from memwatch.cli.invoke import invoke
+from memwatch.command_line import invoke
 from memwatch.tokenize.command import tokenize as tokenize_command
 from tests.helpers import Finished, error_of, memwatch
 
@@ -217,7 +217,18 @@ def test_a_missing_vocabulary_says_how_to_get_it(tokenize: Run, tmp_path: Path) 
     done = tokenize(tmp_path / "a.txt", "--encoding", "o200k_base", env=environment)
     assert done.code == 1
     assert "run once with internet access" in error_of(done)
-    assert not (tmp_path / "train.bin").exists()
+    left = {path.name for path in tmp_path.iterdir()} - {"cache", "t"}
+    assert left == {"a.txt"}, "no partial run stays behind"
+
+
+def test_a_shard_size_without_shards_is_not_silently_ignored(tokenize: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one two")
+    done = tokenize(tmp_path / "a.txt", "--out", tmp_path / "stream", "--shard-tokens", "1M")
+    assert done.code == 0
+    assert "--shard-tokens has no effect unless the run switches to shards; --mode shard starts with them" in done.err
+    done = tokenize(tmp_path / "a.txt", "--out", tmp_path / "shard", "--shard-tokens", "1M", "--mode", "shard")
+    assert done.code == 0
+    assert "no effect" not in done.err
 
 
 def test_a_hostile_file_name_is_not_printed_raw(tokenize: Run, tmp_path: Path) -> None:
@@ -234,6 +245,8 @@ def test_a_file_named_like_an_option_can_be_given(tokenize: Run, tmp_path: Path)
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_no_permission_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    import memwatch.tokenize.session  # noqa: F401  Before the fork: nobody may not read this very Python's modules.
+
     nobody = pwd.getpwnam("nobody")
     secret = tmp_path / "secret.txt"
     secret.write_text("one two")

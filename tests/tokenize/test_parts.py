@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memwatch.cli.plain import progress_line
-from memwatch.core.sample import Limit, Memory, Sample
-from memwatch.core.units import MIB
 from memwatch.errors import MemwatchError, UsageError
 from memwatch.job import Channel
+from memwatch.model.sample import Limit, Memory, Sample
+from memwatch.model.units import MIB
 from memwatch.tokenize.blocks import Position
 from memwatch.tokenize.checkpoint import Checkpoint, Totals, load, save
 from memwatch.tokenize.inputs import expand, look_at
@@ -27,7 +27,7 @@ from memwatch.tokenize.plan import (
     plan,
     usual_limit_bytes,
 )
-from memwatch.tokenize.progress import Meter
+from memwatch.tokenize.progress_report import Meter
 from memwatch.tokenize.settings import DEFAULT_MAX_MEMORY_BYTES, Settings
 from memwatch.tokenize.sizing import Expected
 

@@ -9,14 +9,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from memwatch.core.sample import Gpu, Memory, Paging, Pressure, Process, Sample
-from memwatch.core.units import GIB, MIB
 from memwatch.decide.actions import LadderSettings, OnPressure, Step
 from memwatch.decide.monitor import Monitor
-from memwatch.record.codec import sample_from_json
-from memwatch.record.events import Event, action_event, exit_event, progress_event, sample_event, verdict_event
+from memwatch.decide.verdict_facts import verdict_facts
+from memwatch.journal.codec import sample_from_json
+from memwatch.journal.events import Event, action_event, exit_event, progress_event, sample_event, verdict_event
+from memwatch.model.sample import Gpu, Memory, Paging, Pressure, Process, Sample
+from memwatch.model.units import GIB, MIB
 from memwatch.tui.model.picture import Kind, Picture
-from memwatch.tui.model.story import Story
+from memwatch.tui.model.run_model import Story
 from tests.decide.machine import Climber
 
 START_T = 1_763_300_000.0
@@ -111,8 +112,8 @@ def start(command: list[str] = COMMAND) -> Event:
     }
 
 
-def verdict(second: float, level: str, reason: str, seconds_left: float | None = None) -> Event:
-    return verdict_event(START_T + second, level, reason, seconds_left)
+def verdict(second: float, level: str, reason: str, seconds_left: float | None = None, **facts: Any) -> Event:
+    return verdict_event(START_T + second, level, reason, seconds_left, **facts)
 
 
 def action(second: float, step: str, by: str, reason: str = "asked for", **more: Any) -> Event:
@@ -164,11 +165,12 @@ def warning() -> list[Event]:
 
 
 def paused() -> list[Event]:
-    """By the guard, when it would be."""
+    """By the guard, when it would be; from then on nothing grows any more."""
     growing = [start(), *seconds(WARNED_S + 10, _grows, _stalled_s)]
     pause = next(event for event in judged(growing, OnPressure.PAUSE) if event["event"] == "action")
     until = int(pause["t"] - START_T)
-    still = [sample(second, _grows(until), _stalled_s(until), paused=True) for second in range(until + 1, until + 18)]
+    last = sample(until, _grows(until), _stalled_s(until), paused=True)
+    still = [replace(last, t=last.t + second, clock_s=last.clock_s + second) for second in range(1, 18)]
     before = [event for event in growing if event["t"] <= START_T + until]
     return [*judged([*before, *map(sample_event, still)]), pause]
 
@@ -194,7 +196,8 @@ def judged(events: list[Event], on_pressure: OnPressure = OnPressure.WARN) -> li
         if event["event"] != "sample":
             continue
         outlook, verdict = monitor.observe(sample_from_json(event))
-        told.append(verdict_event(event["t"], verdict.level.name.lower(), verdict.reason, verdict.seconds_left))
+        level, facts = verdict.level.name.lower(), verdict_facts(outlook, verdict)
+        told.append(verdict_event(event["t"], level, verdict.reason, verdict.seconds_left, **facts))
         wanted = ladder.step(verdict, outlook)
         if wanted is not None and wanted.step != Step.WARN and not wanted.is_brief and not has_acted:
             has_acted = True

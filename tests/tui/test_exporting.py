@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.record.events import encode
+from memwatch.journal.events import encode
 from memwatch.tui.exporting import export
 from tests.tui import script
 from tests.tui.running import run_async

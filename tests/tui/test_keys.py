@@ -7,12 +7,14 @@ import pytest
 from textual.pilot import Pilot
 
 from memwatch.tui.app import Left, MemwatchApp
+from memwatch.tui.draw import footer
 from memwatch.tui.draw.lines import text_of
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Kind
+from memwatch.tui.replay_app import ReplayApp
 from memwatch.tui.screens.dashboard import Dashboard
 from memwatch.tui.screens.dialog import Dialog
-from memwatch.tui.screens.output import OutputScreen
+from memwatch.tui.screens.output_screen import OutputScreen
 from memwatch.tui.widgets.panel import Panel
 from tests.tui import script
 from tests.tui.running import run_async
@@ -73,7 +75,7 @@ def press(*keys: str, events: list[dict[str, Any]] | None = None, kind: Kind = K
     [
         pytest.param(["p"], "pause", id="p pauses"),
         pytest.param(["space"], "pause", id="so does space"),
-        pytest.param(["s"], "shard", id="s shards"),
+        pytest.param(["s", "s"], "shard", id="s shards, once it was said again"),
         pytest.param(["x", "x"], "stop", id="x stops, once it was said again"),
         pytest.param(["K", "K"], "kill", id="K kills, once it was said again"),
         pytest.param(["g", "g"], "guard_off", id="g turns the guard off, once it was said again"),
@@ -85,7 +87,7 @@ def test_a_key_gives_its_command(keys: list[str], command: str) -> None:
     assert press(*keys).sent == [command]
 
 
-@pytest.mark.parametrize("key", ["x", "K", "g", "q"])
+@pytest.mark.parametrize("key", ["s", "x", "K", "g", "q"])
 @pytest.mark.parametrize("answer", ["escape", "n", "ctrl+c"])
 def test_what_destroys_asks_first_and_can_be_taken_back(key: str, answer: str) -> None:
     async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
@@ -121,7 +123,18 @@ def test_a_job_that_cannot_shard_is_not_asked_to() -> None:
 
 def test_a_foreign_job_that_says_it_can_shard_is_asked_to() -> None:
     can = {"t": script.START_T + 1, "event": "guard", "is_on": True, "can": ["shard"]}
-    assert press("s", events=[script.start(FOREIGN), can, *script.brief()[1:]]).sent == ["shard"]
+    assert press("s", "s", events=[script.start(FOREIGN), can, *script.brief()[1:]]).sent == ["shard"]
+
+
+def test_a_job_that_writes_shards_from_the_start_is_shown_so_and_not_offered_to_switch() -> None:
+    async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
+        assert "shards" in screen.text("header")
+        assert "shard" not in screen.text("footer")
+        await pilot.press("s")
+        assert screen.said == ["the job writes shards already"]
+
+    report = {**script.progress(21), "sharded": True}
+    assert on_screen(steps, [*script.brief(), report]).sent == []
 
 
 def test_what_was_done_is_said() -> None:
@@ -132,7 +145,7 @@ def test_what_was_done_is_said() -> None:
         await pilot.pause(0.3)
         assert screen.said == ["the job is paused"]
         assert "PAUSED" in screen.text("header")
-        assert "you paused it" in screen.text("banner")
+        assert "by you" in screen.text("banner")
         screen.source.tell(script.action(274, "resume", "user"))
         await pilot.pause(0.3)
         assert "RUNNING" in screen.text("header")
@@ -144,7 +157,7 @@ def test_what_could_not_be_done_is_said() -> None:
     async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
         screen.source.hears = False
         await pilot.press("p")
-        assert screen.said == ["the guard does not hear; try again"]
+        assert screen.said == ["the guard does not answer; try again"]
 
     on_screen(steps)
 
@@ -204,6 +217,59 @@ def test_the_whole_output_is_scrolled_from_end_to_end() -> None:
         assert "line 299" in screen.text("whole")
 
     on_screen(steps, [script.start(), lines])
+
+
+def test_the_banner_and_its_countdown_stay_on_the_output_page() -> None:
+    async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
+        await pilot.press("l")
+        await pilot.pause(0.1)
+        assert "PAUSED" in screen.text("banner")
+        assert "stopped in" in screen.text("banner")
+        await pilot.press("p")
+
+    assert on_screen(steps, script.paused()).sent == ["resume"], "what helps the job helps from here, too"
+
+
+def test_on_the_output_page_keys_do_not_act_on_panels_that_are_hidden() -> None:
+    async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
+        before = screen.app.look
+        await pilot.press("l")
+        await pilot.pause(0.1)
+        await pilot.press("o", "t", "plus", "z", "c", "slash")
+        assert screen.app.look == before
+        assert screen.said == []
+        await pilot.press("escape")
+        assert isinstance(screen.app.screen, Dashboard)
+        await pilot.press("o")
+        assert screen.app.look != before, "on the dashboard they do"
+
+    on_screen(steps)
+
+
+def test_a_key_that_comes_before_the_screen_is_up_does_nothing() -> None:
+    screen = Screen(script.brief())
+
+    async def run() -> None:
+        async with screen.app.run_test(size=SIZE) as pilot:
+            await pilot.pause()
+            screen.app._is_shown = False
+            await pilot.press("p", "x", "x")
+            assert screen.sent == []
+            await pilot.press("ctrl+c")
+            assert screen.sent == ["signal"], "Ctrl-C is for the job at any time"
+
+    run_async(run())
+
+
+def test_every_key_in_the_last_line_can_be_clicked_and_does_something() -> None:
+    for app, pictures in (
+        (MemwatchApp, [ScriptedSource(script.brief()).picture(), ScriptedSource(script.paused()).picture()]),
+        (MemwatchApp, [ScriptedSource([], Kind.WATCH).picture()]),
+        (ReplayApp, [ScriptedSource(script.brief(), Kind.REPLAY).picture()]),
+    ):
+        for name, _, action in (key for picture in pictures for key in footer.keys(picture)):
+            method = f"action_{action.removeprefix('app.')}"
+            assert not action or hasattr(app, method), f"a click on {name} does nothing"
 
 
 def test_o_sorts_by_something_else() -> None:
@@ -297,7 +363,7 @@ def test_help_tells_the_keys_and_any_key_leads_back(key: str) -> None:
     async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
         await pilot.press(key)
         await pilot.pause()
-        assert "detach; it runs on" in screen.text()
+        assert "detach; guard stays" in screen.text()
         await pilot.press("a")
         assert isinstance(screen.app.screen, Dashboard)
 
@@ -347,10 +413,14 @@ def test_a_click_on_a_key_does_what_the_key_does() -> None:
         await pilot.click("#footer", offset=(footer.index("p pause"), 0))
         await pilot.pause()
         banner = screen.text("banner")
+        await pilot.click("#banner", offset=(banner.index("[p]"), 0))
+        await pilot.pause()
         await pilot.click("#banner", offset=(banner.index("[s]"), 0))
         await pilot.pause()
+        assert "switch to shards?" in screen.text()
+        await pilot.press("s")
 
-    assert on_screen(steps, script.warning()).sent == ["pause", "shard"]
+    assert on_screen(steps, script.warning()).sent == ["pause", "pause", "shard"]
 
 
 @pytest.mark.parametrize("key", ["p", "s", "x", "K", "g"])

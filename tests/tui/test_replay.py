@@ -2,20 +2,21 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from memwatch.core.sample import Memory, Sample
-from memwatch.record.events import encode, sample_event
-from memwatch.record.index import JournalIndex
+from memwatch.journal.events import encode, sample_event
+from memwatch.journal.run_index import JournalIndex
+from memwatch.model.sample import Memory, Sample
 from memwatch.tui.draw.lines import text_of
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Kind, State
 from memwatch.tui.replay_app import ReplayApp
-from memwatch.tui.sources.replay import ReplaySource
+from memwatch.tui.sources.replay_source import ReplaySource
 from memwatch.tui.widgets.panel import Panel
-from tests.record.examples import process
+from tests.journal.examples import process
 from tests.tui import script
 from tests.tui.running import run_async
 
@@ -58,10 +59,12 @@ def test_events_are_gone_to_one_by_one(replay: ReplaySource) -> None:
         replay.to_happening(1)
         seen.append(round(replay.now_t - script.START_T, 1))
     events = script.paused()
-    warned = next(event["t"] for event in events if event.get("level") == "warn")
-    paused = next(event["t"] for event in events if event["event"] == "action")
-    calmer = next(event["t"] for event in events if event.get("level") == "warn" and event["t"] > paused)
-    assert seen == [t - script.START_T for t in (warned, paused, calmer, replay.end_t)]
+    verdicts = [event for event in events if event["event"] == "verdict"]
+    changes = [after for before, after in pairwise(verdicts) if before["level"] != after["level"]]
+    worth_a_line = [event["t"] for event in changes if event["level"] in ("warn", "act")]
+    acted = [event["t"] for event in events if event["event"] == "action"]
+    assert len(worth_a_line) >= 2
+    assert seen == [t - script.START_T for t in sorted({*worth_a_line, *acted, replay.end_t})]
     replay.to_happening(-1)
     assert replay.picture().state == State.PAUSED
 

@@ -2,14 +2,15 @@
 
 import signal
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from memwatch.guard import join
+from memwatch.guard import attach_socket as join
 from tests.conftest import Reference
-from tests.guard.processes import children, command_of, send, state_of, wait_until
+from tests.guard.processes import children, command_of, is_paused, send, state_of, wait_until
 from tests.helpers import read_tokens
 from tests.tui.terminal import RUN, Terminal
 
@@ -48,13 +49,15 @@ def test_the_tokenizer_is_paused_resumed_and_sharded_and_loses_no_token(
         terminal.see("RUNNING", "progress", "memory", "p pause")
         job = job_of(terminal)
         terminal.press("p")
-        terminal.see("PAUSED", "you paused it")
-        assert state_of(job) == "T"
+        terminal.see("PAUSED", "by you")
+        assert is_paused(job)
         terminal.press("p")
         terminal.see("RUNNING")
-        wait_until(lambda: state_of(job) != "T", "the job runs on")
+        wait_until(lambda: not is_paused(job), "the job runs on")
         terminal.press("s")
-        terminal.see("shards")
+        terminal.see("switch to shards?")
+        terminal.press("s")
+        terminal.see("◆ shards")
         assert terminal.end() == 0
         assert "the job is done" in terminal.text
     shards = sorted(out.glob("train_shard_*.bin"))
@@ -93,6 +96,37 @@ def test_a_command_that_is_not_there_is_named_in_one_sentence() -> None:
         assert "memwatch: cannot run no-such-command: No such file or directory" in terminal.text
 
 
+def test_what_is_typed_before_the_screen_is_up_does_nothing(tmp_path: Path) -> None:
+    with Terminal(*RUN, "run", "--", "sh", "-c", f"while ! [ -e {tmp_path}/go ]; do sleep 0.05; done") as terminal:
+        terminal.press("KKxx")
+        terminal.see("RUNNING", "╭─ memory", "╭─ events")
+        (tmp_path / "go").touch()
+        assert terminal.end() == 0, "nobody stopped or killed it"
+
+
+def test_a_process_that_the_job_leaves_behind_is_told_of_when_the_screen_is_left(tmp_path: Path) -> None:
+    """The screen hid it; and the closing line is the same as in plain mode."""
+    script = f"nohup sleep 1000 > {tmp_path}/out 2>&1 & echo $! > {tmp_path}/pid; "
+    script += f"while ! [ -e {tmp_path}/go ]; do sleep 0.05; done"
+    try:
+        with Terminal(*RUN, "run", "--", "sh", "-c", script) as terminal:
+            terminal.see("RUNNING", "╭─ memory")
+            (tmp_path / "go").touch()
+            assert terminal.end() == 0
+            assert "1 of its processes runs on without a guard" in " ".join(terminal.text.split())
+    finally:
+        send(_pid_in(tmp_path / "pid"), signal.SIGKILL)
+
+
+def test_the_job_has_as_many_columns_as_its_panel(tmp_path: Path) -> None:
+    script = f"stty size <&1; while ! [ -e {tmp_path}/go ]; do sleep 0.05; done; stty size <&1"
+    with Terminal(*RUN, "run", "--", "sh", "-c", script) as terminal:
+        terminal.see("36 116")
+        (tmp_path / "go").touch()
+        assert terminal.end() == 0
+        assert "36 120" not in terminal.text, "neither at its start nor once the screen was up"
+
+
 LASTS = "echo $$ > {pid}; i=0; while :; do i=$((i+1)); echo line $i; sleep 0.05; done"
 
 
@@ -117,7 +151,7 @@ def test_when_the_terminal_goes_away_the_job_goes_on_under_guard(tmp_path: Path,
         assert state_of(job) is not None
         guard = join.connect(str(journal))
         guard.send({"command": "pause"})
-        wait_until(lambda: state_of(job) == "T", "the guard still obeys")
+        wait_until(lambda: is_paused(job), "the guard still obeys")
         guard.send({"command": "stop"})
         wait_until(lambda: state_of(job) is None, "the job ends")
         guard.close()
@@ -136,7 +170,7 @@ def test_one_can_leave_and_come_back(tmp_path: Path, state: Path) -> None:
     try:
         assert state_of(job) is not None
         with Terminal(*RUN, "attach", columns=80, rows=24) as terminal:
-            terminal.see("RUNNING", "the job was started", "line")
+            terminal.see("RUNNING", "the job started", "line")
             terminal.press("x")
             terminal.see("stop the job?")
             terminal.press("x")
@@ -173,12 +207,63 @@ def test_a_screen_that_fails_gives_way_to_lines_and_the_job_goes_on(tmp_path: Pa
         assert b"Traceback" not in terminal.raw
 
 
-@pytest.mark.parametrize("environment", [{"LC_ALL": "C"}, {"TERM": "dumb"}, {"LC_ALL": "de_DE.ISO-8859-1"}])
-def test_a_terminal_that_cannot_draw_gets_lines(environment: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("environment", "why"),
+    [
+        ({"LC_ALL": "C"}, "the locale is not UTF-8; --ascii draws the full screen without it"),
+        ({"LC_ALL": "de_DE.ISO-8859-1"}, "the locale is not UTF-8"),
+        ({"TERM": "dumb"}, "TERM=dumb cannot draw"),
+    ],
+)
+def test_a_terminal_that_cannot_draw_gets_lines_and_is_told_why(environment: dict[str, str], why: str) -> None:
     with Terminal(*RUN, "run", "--", "echo", "hello", **environment) as terminal:
         assert terminal.end() == 0
         assert "hello" in terminal.text
         assert FULL_SCREEN not in terminal.raw
+        assert f"plain lines, because {why}" in terminal.text
+
+
+def test_an_interpreter_that_is_typed_into_gets_the_terminal() -> None:
+    with Terminal(*RUN, "run", "--", sys.executable, "-q") as terminal:
+        terminal.see("needs the terminal for itself", ">>> ")
+        terminal.press("print(6 * 7)\n")
+        terminal.see("42")
+        terminal.press("exit(5)\n")
+        assert terminal.end() == 5
+        assert FULL_SCREEN not in terminal.raw
+
+
+def test_the_full_screen_is_refused_to_what_needs_the_terminal() -> None:
+    with Terminal(*RUN, "run", "--ui", "full", "--", "less", "/etc/passwd") as terminal:
+        assert terminal.end() == 2
+        assert "less needs the terminal for itself; use --ui plain" in terminal.text
+
+
+def test_a_job_that_waits_for_input_on_the_screen_is_told_of() -> None:
+    """`cat /dev/tty` reads from its terminal as many prompts for a password do."""
+    with Terminal(*RUN, "run", "--", "cat", "/dev/tty") as terminal:
+        terminal.see("the job waits for input", "--ui plain")
+        terminal.press("x")
+        terminal.see("stop the job?")
+        terminal.press("x")
+        terminal.end()
+
+
+def test_who_leaves_a_paused_job_is_told_that_it_stays_paused(tmp_path: Path, state: Path) -> None:
+    script, pid_file = _lasting(tmp_path)
+    try:
+        with Terminal(*RUN, "run", "--", "sh", "-c", script) as terminal:
+            terminal.see("RUNNING", "line 3")
+            terminal.press("p")
+            terminal.see("PAUSED")
+            terminal.press("d")
+            assert terminal.end() == 0
+            assert "the job stays paused until you resume it" in " ".join(terminal.text.split())
+        with closing(join.connect(str(journal_in(state)))) as guard:
+            guard.send({"command": "kill"})
+            wait_until(lambda: state_of(_pid_in(pid_file)) is None, "the job ends")
+    finally:
+        send(_pid_in(pid_file), signal.SIGKILL)
 
 
 def test_full_can_be_asked_for_where_only_ascii_can_be_drawn() -> None:
@@ -275,6 +360,6 @@ def test_ctrl_z_stops_the_screen_alone_and_fg_brings_it_back_whole(tmp_path: Pat
         terminal.press("q")
         terminal.see("leave?")
         terminal.press("x")
-        terminal.see("the job was ended, as you asked")
+        terminal.see("you stopped the job")
         terminal.press("exit\n")
         terminal.end()

@@ -1,12 +1,12 @@
 """Freezes that a record shows only as a gap: the recorder itself did not get to run."""
 
-from memwatch.core.units import format_duration, format_size
 from memwatch.diagnose.causes.hung import dirty_advice, hung_in
 from memwatch.diagnose.causes.phrases import clock, sentence, share
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.log_events import HungTask, Wait
 from memwatch.diagnose.timeline.model import Gap, Stretch, Timeline
+from memwatch.model.units import format_duration, format_size
 
 BUSY_CORES_SHARE = 0.9  # of all: there is always something that is not known
 WAITED_FOR_DISK_SHARE = 0.5

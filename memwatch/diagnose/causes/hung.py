@@ -1,10 +1,10 @@
 """Hung tasks, which the kernel found to wait for minutes; and cores that are too few now."""
 
-from memwatch.core.units import GIB, format_size
 from memwatch.diagnose.causes.phrases import listed, moment
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.log_events import HungTask, Wait
+from memwatch.model.units import GIB, format_size
 
 BUSY_CPU_PERCENT = 80.0
 NEAR_S = 300.0  # the kernel takes two minutes to notice, and repeats itself

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Sequence
 
-from memwatch.core.units import format_size
 from memwatch.diagnose.causes.oom import ONE_INCIDENT_S, SCRIPT_ADVICE
 from memwatch.diagnose.causes.phrases import clock, growth, listed, moment, sentence, took
 from memwatch.diagnose.evidence import Evidence, Run
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.log_events import DaemonKill, Killer
+from memwatch.model.units import format_size
 
 _SESSION = re.compile(r"/(?:user@\d+\.service|session-[\w-]+\.scope|user-\d+\.slice|session\.slice(?:/[^/]*)?)$")
 _TERMINAL = re.compile(r"(?i)(?:terminal|konsole|vte-spawn|tmux|kitty|alacritty)")

@@ -1,6 +1,5 @@
 """Causes that a record of samples shows: swap thrashing, page-cache churn, and a limit that is full."""
 
-from memwatch.core.units import MIB, format_duration, format_size
 from memwatch.diagnose.causes.hung import hung_in
 from memwatch.diagnose.causes.phrases import clock, growth, listed, sentence, share
 from memwatch.diagnose.evidence import Evidence
@@ -9,6 +8,7 @@ from memwatch.diagnose.logs.log_events import HungTask, Wait
 from memwatch.diagnose.logs.oom import OomKill
 from memwatch.diagnose.timeline.growth import Growth
 from memwatch.diagnose.timeline.model import Strain, Stretch, Timeline
+from memwatch.model.units import MIB, format_duration, format_size
 
 # A process must have grown this much, or this share of all that grew, to be named as the one that did it.
 SMALLEST_GROWTH_BYTES = 64 * MIB

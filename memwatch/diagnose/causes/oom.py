@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memwatch.core.units import GIB, format_duration, format_size
 from memwatch.diagnose.causes.memory_shortage import main_grower
 from memwatch.diagnose.causes.phrases import clock, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
@@ -13,6 +12,7 @@ from memwatch.diagnose.logs.faults import ManagedKill, Manager
 from memwatch.diagnose.logs.log_events import DaemonKill, Platform
 from memwatch.diagnose.logs.oom import SMALL_VICTIM_BYTES, Limit, NoVictim, OomKill, ProgramSum, Shortage
 from memwatch.diagnose.timeline.growth import Growth
+from memwatch.model.units import GIB, format_duration, format_size
 
 ONE_INCIDENT_S = 120.0  # kills that follow one another so closely are one story
 MUCH_SHARE = 0.10  # of RAM: worth naming, where no process holds it

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Sequence
 
-from memwatch.core.units import format_duration, format_size
+from memwatch.model.units import format_duration, format_size
 
 # No log is older than Linux's journals; a smaller time counts from the start of a machine that nobody knows.
 SINCE_BOOT_S = 631_152_000.0  # 1990

@@ -1,11 +1,11 @@
 """Cores that are stuck (soft and hard lockups, RCU stalls), too hot, or that report hardware errors; and requests for
 memory that the kernel could not meet at once."""
 
-from memwatch.core.units import format_size
 from memwatch.diagnose.causes.phrases import listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.faults import AllocationFailure, HardwareError, Lockup, Overheating, Part, Stuck
+from memwatch.model.units import format_size
 
 PAGE_BYTES = 4096
 MOST_ORDER = 30

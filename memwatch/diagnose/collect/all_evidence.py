@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from memwatch.core.units import format_number
 from memwatch.diagnose.collect.from_journals import read_machine, read_run
 from memwatch.diagnose.collect.machine_state import read_state, state_source
 from memwatch.diagnose.collect.system_logs import USUAL_PLACES, LogPlaces, read_logs
@@ -15,11 +14,12 @@ from memwatch.diagnose.evidence import Evidence, Run
 from memwatch.diagnose.findings import Source
 from memwatch.diagnose.timeline.model import Timeline
 from memwatch.errors import MemwatchError
-from memwatch.record.events import Event
-from memwatch.record.find import journal_of
-from memwatch.record.folder import runs_path
-from memwatch.record.machine_log import read_machine_events
-from memwatch.record.runs import RunInfo, journals
+from memwatch.journal.events import Event
+from memwatch.journal.find_run import journal_of
+from memwatch.journal.folder import runs_path
+from memwatch.journal.record_files import read_machine_events
+from memwatch.journal.run_list import RunInfo, journals
+from memwatch.model.units import format_number
 
 # What led to a run's trouble, and what came of it: a kernel may take minutes to say so.
 BEFORE_RUN_S = 60.0

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memwatch.core.units import KIB, MIB
+from memwatch.model.units import KIB, MIB
 
 MOST_BYTES = 64 * MIB
 MOST_SECONDS = 10.0

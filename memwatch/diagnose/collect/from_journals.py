@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memwatch.core.programs import program_name
-from memwatch.core.sample import Sample
 from memwatch.diagnose.evidence import Run
 from memwatch.diagnose.timeline.build import TimelineBuilder
 from memwatch.diagnose.timeline.model import Timeline
-from memwatch.record.codec import sample_from_json
-from memwatch.record.events import Event
-from memwatch.record.replay import read_events
-from memwatch.record.runs import RunInfo, State
+from memwatch.journal.codec import sample_from_json
+from memwatch.journal.events import Event
+from memwatch.journal.reader import read_events
+from memwatch.journal.run_list import RunInfo, State
+from memwatch.model.programs import program_name
+from memwatch.model.sample import Sample
 
 # Processes are most of a sample's line, and most of the work of reading it; so often is often enough to see who grows.
 RUN_PROCESSES_S = 0.5

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from memwatch.diagnose.collect.capture import Captured, command_lines
 from memwatch.diagnose.scripts.script_forecast import InputForecast
 from memwatch.errors import MemwatchError
+from memwatch.model.python_list import peak_bytes
 from memwatch.probe.procfs import HostMemory
 
 ESTIMATE_S = 60.0
@@ -36,8 +37,8 @@ def measured(estimate: Mapping[str, object], size_bytes: int) -> InputForecast |
         size_bytes,
         least,
         most,
-        least * per_token,
-        most * per_token,
+        peak_bytes(least, per_token),
+        peak_bytes(most, per_token),
         None if available is None else int(available),
         is_measured=True,
         full_at_tokens=min(full_at, default=None),

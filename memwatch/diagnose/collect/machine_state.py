@@ -5,11 +5,11 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 
-from memwatch.core.programs import program_name
-from memwatch.core.sample import Process, Sample
-from memwatch.core.units import KIB, MIB, format_duration, format_size
 from memwatch.diagnose.evidence import Disk, Settings, State
 from memwatch.diagnose.findings import Source
+from memwatch.model.programs import program_name
+from memwatch.model.sample import Process, Sample
+from memwatch.model.units import KIB, MIB, format_duration, format_size
 from memwatch.probe.files import number_after, read_file, read_number
 from memwatch.probe.machine import Machine
 

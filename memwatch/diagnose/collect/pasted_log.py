@@ -11,12 +11,12 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import IO, cast
 
-from memwatch.core.units import GIB, MIB, format_number
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Source
 from memwatch.diagnose.logs.log_events import read_log
 from memwatch.diagnose.logs.pasted import pasted_lines
 from memwatch.errors import MemwatchError
+from memwatch.model.units import GIB, MIB, format_number
 
 STANDARD_INPUT = "-"
 MOST_BYTES = GIB  # unpacked: a small packed file can hold any amount

@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from memwatch.core.units import format_number
 from memwatch.diagnose.collect.capture import Captured, command_lines, file_lines
 from memwatch.diagnose.findings import Source
 from memwatch.diagnose.logs.log_events import LogEvents, read_log
 from memwatch.diagnose.logs.log_lines import Dates, LogLine, parse_line
+from memwatch.model.units import format_number
 
 DAEMONS = ("systemd-oomd", "earlyoom", "nohang", "nohang-desktop")
 # systemd itself says a great deal; of it only this message is wanted: "killed by the OOM killer" (sd-messages.h).

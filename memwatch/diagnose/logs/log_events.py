@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from memwatch.core.units import KIB, MIB
 from memwatch.diagnose.logs.faults import HINT as FAULT_HINT
 from memwatch.diagnose.logs.faults import MOST_DETAIL_CHARACTERS, Fault, ManagedKill, Manager, read_fault
 from memwatch.diagnose.logs.log_lines import KERNEL, LogLine
 from memwatch.diagnose.logs.oom import HINT as OOM_HINT
 from memwatch.diagnose.logs.oom import OomKill, OomReader
+from memwatch.model.units import KIB, MIB
 
 MOST_EVENTS = 200
 MOST_FRAMES = 60  # of a hung task's stack; it is followed by registers and by other lines

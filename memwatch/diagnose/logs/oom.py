@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from heapq import nlargest
 
-from memwatch.core.units import KIB, MIB
+from memwatch.model.units import KIB, MIB
 
 MOST_ROWS = 10  # of a table; a machine may have tens of thousands of processes
 _MOST_ROWS_HELD = 1000

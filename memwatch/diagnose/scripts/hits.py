@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from memwatch.model.python_list import LEAST_BYTES_PER_TOKEN, MOST_BYTES_PER_TOKEN
+
 
 class Pattern(StrEnum):
     TOKEN_LIST = "token-list"
@@ -41,10 +43,12 @@ class Hit:
     instead: str
 
 
+_LIST_COST = f"{LEAST_BYTES_PER_TOKEN:.0f} to {MOST_BYTES_PER_TOKEN:.0f} bytes"
+
 # What it holds, and what to write instead.
 WORDS = {
     Pattern.TOKEN_LIST: (
-        "every token of the input, as an 8-byte pointer to a 28-byte int: 29 to 36 bytes, where 2 will do",
+        f"every token of the input, as an 8-byte pointer to a 28-byte int: {_LIST_COST}, where 2 will do",
         "np.array(ids, dtype=np.uint16).tofile(out) for each chunk, with out = open('train.bin.tmp', 'wb')",
     ),
     Pattern.RECORD_LIST: (
@@ -64,7 +68,7 @@ WORDS = {
         "for line in f: ...; or split each chunk as it comes",
     ),
     Pattern.WHOLE_ENCODE: (
-        "every token of the whole text at once: 29 to 36 bytes each in a list, beside the text itself",
+        f"every token of the whole text at once: {_LIST_COST} each in a list, beside the text itself",
         "encode a chunk at a time, and append it to the file: memwatch run tokenize does that",
     ),
     Pattern.WHOLE_TEXT: (

@@ -1,14 +1,14 @@
-"""What a script that keeps every token in a list would take for an input: measured, or else from its size alone.
+"""The peak memory of a script that keeps every token in a list, for an input: measured, or else from its size alone.
 
 Text has 1.4 (Chinese) to 4.7 (English) bytes a token, so the second is a rough figure, and it says so.
 """
 
 from dataclasses import dataclass
 
-from memwatch.core.units import format_count, format_size
+from memwatch.model.python_list import LEAST_BYTES_PER_TOKEN, MOST_BYTES_PER_TOKEN, peak_bytes
+from memwatch.model.units import format_count, format_size
 
-BYTES_PER_TOKEN = (4.7, 1.4)
-LIST_BYTES_PER_TOKEN = (29.0, 36.0)  # in a Python list: a pointer, and an int object unless it is a small number
+TEXT_BYTES_PER_TOKEN = (4.7, 1.4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class InputForecast:
 
     @classmethod
     def from_size(cls, size_bytes: int, available_bytes: int | None) -> "InputForecast":
-        least, most = (size_bytes / each for each in BYTES_PER_TOKEN)
-        sizes = (least * LIST_BYTES_PER_TOKEN[0], most * LIST_BYTES_PER_TOKEN[1])
+        least, most = (size_bytes / each for each in TEXT_BYTES_PER_TOKEN)
+        sizes = peak_bytes(least, LEAST_BYTES_PER_TOKEN), peak_bytes(most, MOST_BYTES_PER_TOKEN)
         return cls(size_bytes, least, most, *sizes, available_bytes, is_measured=False)
 
     @property
@@ -41,7 +41,7 @@ class InputForecast:
         found = [
             format_size(self.size_bytes),
             f"{format_count(self.least_tokens)} to {format_count(self.most_tokens)} tokens",
-            f"{format_size(self.least_list_bytes)} to {format_size(self.most_list_bytes)} in a Python list",
+            f"{format_size(self.least_list_bytes)} to {format_size(self.most_list_bytes)} peak memory in a list",
         ]
         if self.available_bytes is not None:
             words = {True: "that fits", False: "that does not fit", None: "that may not fit"}[self.fits]

@@ -2,12 +2,12 @@
 
 from collections import deque
 
-from memwatch.core.sample import Sample
 from memwatch.diagnose.timeline.gpus import GpuSums
 from memwatch.diagnose.timeline.growth import Growths
 from memwatch.diagnose.timeline.model import Cut, Gap, Sleep, Stretch, Timeline
 from memwatch.diagnose.timeline.strain import between
 from memwatch.diagnose.timeline.stretches import OpenStretch
+from memwatch.model.sample import Sample
 
 INTERVAL_S = 2.0  # over which rates are read: PSI moves in steps, and samples come up to ten times a second
 JOIN_S = 30.0  # strain that pauses for less is one stretch

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from memwatch.core.sample import Gpu
 from memwatch.diagnose.timeline.model import GpuUse
+from memwatch.model.sample import Gpu
 
 
 class GpuSums:

@@ -6,8 +6,8 @@ A process is its pid and its start time. Sizes are RAM and swap together, so tha
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memwatch.core.programs import program_name
-from memwatch.core.sample import Process
+from memwatch.model.programs import program_name
+from memwatch.model.sample import Process
 
 LOOK_BACK_S = 600.0
 MOST_TRACKED = 256

@@ -9,8 +9,8 @@ cut       the record ends without an end: the machine, or the recorder, went dow
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memwatch.core.sample import Limit
 from memwatch.diagnose.timeline.growth import Growth
+from memwatch.model.sample import Limit
 
 
 class Strain(StrEnum):

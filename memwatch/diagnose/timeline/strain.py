@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from memwatch.core.sample import Sample
-from memwatch.core.units import MIB
 from memwatch.diagnose.timeline.model import Strain
+from memwatch.model.sample import Sample
+from memwatch.model.units import MIB
 
 SWAP_BYTES_S = 1 * MIB  # in and out at once; a disk that thrashes at random may manage no more
 REFAULTS_S = 1000.0

@@ -33,7 +33,7 @@ def _keys(picture: Picture) -> list[Key]:
     if picture.kind == Kind.WATCH:
         return [key for key in _VIEW if key[0] in "o/zc"]
     if picture.kind == Kind.REPLAY:
-        return [("space", "play", "app.play"), ("←→", "step", ""), ("n", "next event", "app.next_event"),
+        return [("space", "play", "app.pause"), ("←→", "step", ""), ("n", "next event", "app.next_event"),
                 ("[]", "speed", ""), *_VIEW, ("e", "export", "app.export")]  # fmt: skip
     is_paused = picture.state == State.PAUSED
     acts: list[Key] = [("p", "resume" if is_paused else "pause", "app.pause"), ("x", "stop", "app.stop")]

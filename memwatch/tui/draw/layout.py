@@ -33,6 +33,11 @@ class Wants:
     has_timeline: bool = False
 
 
+def output_columns(width: int) -> int:
+    """What the job's terminal is said to have: the inside of the output panel, in a box. A wider bar would wrap."""
+    return max(width - 4, 20)
+
+
 def layout_for(width: int, height: int, is_compact: bool, wants: Wants, zoomed: str | None = None) -> Layout:
     if width < 60 or height < 12:
         return Layout(Mode.TINY, Frame.NONE, {"tiny": height})

@@ -68,6 +68,24 @@ def cut(line: Line, width: int, ellipsis: str = "…") -> Line:
     return tuple(spans)
 
 
+def cut_words(text: str, width: int, ellipsis: str = "…") -> str:
+    """At most `width` cells of a sentence. What is left out is whole words, and never a part of a number and its unit:
+    `growing 71 MiB/s` becomes `growing…`, not `growing 7…`."""
+    if cell_len(text) <= width:
+        return text
+    words = text.split(" ")
+    while words and (cell_len(" ".join(words)) > width - cell_len(ellipsis) or _is_part_of_number(words[-1])):
+        words.pop()
+    if not words:
+        return text_of(cut(line(text), width, ellipsis))
+    return " ".join(words).rstrip(",;:") + ellipsis
+
+
+def _is_part_of_number(word: str) -> bool:
+    """A number stands before its unit, so one at the end has lost it."""
+    return word.strip("(~")[:1].isdigit() and not word.endswith((",", ";", ":", ".", ")"))
+
+
 def padded(line: Line, width: int, on: str = "") -> Line:
     """Exactly `width` cells."""
     line = cut(line, width)

@@ -2,8 +2,8 @@
 
 import os
 
-from memwatch.core.sample import Process
 from memwatch.errors import printable
+from memwatch.model.sample import Process
 from memwatch.tui.draw.lines import Line, Span, cut, fitting, line, spread
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import size
@@ -16,14 +16,18 @@ def title(picture: Picture, look: Look) -> Line:
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     if not picture.others:
-        return [line(Span("none found" if picture.others is not None else "not looked at yet", "dim"))]
-    biggest = sorted(picture.others, key=_bytes, reverse=True)
+        return [line(Span("none found" if picture.others is not None else "no sample yet", "dim"))]
+    biggest = sorted(picture.others, key=taken_bytes, reverse=True)
     return [_row(process, width) for process in biggest[:height]]
 
 
+def biggest(picture: Picture) -> Process | None:
+    return max(picture.others or (), key=taken_bytes, default=None)
+
+
 def one_line(picture: Picture, width: int) -> Line:
-    biggest = sorted(picture.others or (), key=_bytes, reverse=True)
-    parts = [line(Span(name(process)), " ", Span(size(_bytes(process)), "dim")) for process in biggest]
+    biggest = sorted(picture.others or (), key=taken_bytes, reverse=True)
+    parts = [line(Span(name(process)), " ", Span(size(taken_bytes(process)), "dim")) for process in biggest]
     return fitting([line(Span("others ", "dim"), *parts[:1]), *parts[1:]], width) if parts else ()
 
 
@@ -39,8 +43,8 @@ def name(process: Process) -> str:
 
 def _row(process: Process, width: int) -> Line:
     left = line(Span(f"{process.pid:>7} ", "dim"), Span(name(process)))
-    return cut(spread(left, line(Span(size(_bytes(process)).rjust(9))), width, gap=1), width)
+    return cut(spread(left, line(Span(size(taken_bytes(process)).rjust(9))), width, gap=1), width)
 
 
-def _bytes(process: Process) -> int:
+def taken_bytes(process: Process) -> int:
     return process.rss_bytes + process.swap_bytes

@@ -1,6 +1,5 @@
 """How long programs wait for memory and for disks (PSI), with the levels the guard goes by."""
 
-from memwatch.decide.thresholds import USUAL
 from memwatch.tui.draw.chart import Chart, Level, chart_lines, split_width
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line
 from memwatch.tui.draw.look import Look
@@ -17,7 +16,7 @@ def title(picture: Picture, look: Look) -> Line:
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     if picture.sample is not None and picture.sample.pressure is None:
-        return [line(Span("this kernel does not tell how long programs wait (PSI)", "dim"))]
+        return [line(Span("n/a: this kernel has no pressure stall information (PSI)", "dim"))]
     drawn = [memory_line(picture, width), io_line(picture, width)]
     if height - len(drawn) >= 3:
         drawn += _chart(picture, look, width, height - len(drawn))
@@ -25,9 +24,7 @@ def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
 
 
 def memory_line(picture: Picture, width: int) -> Line:
-    rates = None if picture.forecast is None else picture.forecast.rates
-    some = None if rates is None else rates.stall_some_fraction
-    full = None if rates is None else rates.stall_full_fraction
+    some, full = picture.rates.stall_some_fraction, picture.rates.stall_full_fraction
     return fitting(
         [
             line(Span("memory ", "dim"), Span(percent(some, 1).rjust(6), _role(picture, some))),
@@ -40,19 +37,23 @@ def memory_line(picture: Picture, width: int) -> Line:
 def io_line(picture: Picture, width: int) -> Line:
     return fitting(
         [
-            line(Span("disk   ", "dim"), Span(percent(picture.io_some_fraction, 1).rjust(6))),
-            label("all stalled", percent(picture.io_full_fraction, 1).rjust(6)),
+            line(Span("disk   ", "dim"), Span(percent(picture.rates.io_stall_some_fraction, 1).rjust(6))),
+            label("all stalled", percent(picture.rates.io_stall_full_fraction, 1).rjust(6)),
         ],
         width,
     )
 
 
+def _levels(picture: Picture) -> list[Level]:
+    """The guard's, the milder first."""
+    judged = picture.judged
+    levels = {} if judged is None else {"warn": judged.warn_stall_fraction, "act": judged.act_stall_fraction}
+    return [Level(fraction, name, name) for name, fraction in levels.items() if fraction is not None]
+
+
 def _role(picture: Picture, some: float | None) -> str:
-    if some is None or picture.reserve_bytes is None:
-        return ""
-    if some >= USUAL.act_stall_fraction:
-        return "act"
-    return "warn" if some >= USUAL.warn_stall_fraction else ""
+    reached = [level.role for level in _levels(picture) if some is not None and some >= level.value]
+    return reached[-1] if reached else ""
 
 
 def _chart(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
@@ -60,11 +61,5 @@ def _chart(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     past, future = split_width(width, max(map(len, labels)))
     column_s = look.chart_span_s(picture.elapsed_s) / past
     (some,) = columns(picture.points, picture.now_t, column_s, past, lambda point: point.stall_some_fraction)
-    levels = []
-    if picture.reserve_bytes is not None:
-        levels = [
-            Level(USUAL.warn_stall_fraction, "warn", "warn"),
-            Level(USUAL.act_stall_fraction, "act", "act"),
-        ]
-    drawn = Chart(TOP_FRACTION, *labels, column_s, some, [None] * past, [None] * future, levels, role="job")
+    drawn = Chart(TOP_FRACTION, *labels, column_s, some, [None] * past, [None] * future, _levels(picture), role="job")
     return chart_lines(drawn, height, width, look.glyphs)

@@ -1,6 +1,5 @@
 """Swap: how much is used, and how fast pages go in and out. Both at once is thrashing."""
 
-from memwatch.decide.thresholds import USUAL
 from memwatch.tui.draw.bars import spark
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line
 from memwatch.tui.draw.look import Look
@@ -39,11 +38,9 @@ def numbers(picture: Picture, look: Look, width: int) -> Line:
     if memory is None or not memory.swap_total_bytes:
         return line(Span("none" if memory is not None else "n/a", "dim"))
     used = memory.swap_total_bytes - memory.swap_free_bytes
-    rates = None if picture.forecast is None else picture.forecast.rates
-    coming = None if rates is None else rates.swap_in_bytes_s
-    going = None if rates is None else rates.swap_out_bytes_s
-    enough = float("inf") if picture.reserve_bytes is None else USUAL.swap_bytes_s
-    role = "warn" if min(coming or 0, going or 0) >= enough else ""
+    coming, going = picture.rates.swap_in_bytes_s, picture.rates.swap_out_bytes_s
+    enough = None if picture.judged is None else picture.judged.warn_swap_bytes_s
+    role = "warn" if enough is not None and min(coming or 0, going or 0) >= enough else ""
     parts = [
         line(Span(size(used)), Span(f" {percent(used / memory.swap_total_bytes)}", "dim")),
         label("in", rate(coming), role),

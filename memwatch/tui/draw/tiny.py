@@ -1,21 +1,19 @@
 """For a terminal too small for anything else: how it is, and the last warning."""
 
 from memwatch.errors import printable
-from memwatch.tui.draw import footer, header, progress
+from memwatch.tui.draw import banner, footer, header, progress_panel
 from memwatch.tui.draw.lines import Line, Span, cut, fitting, line, wrapped
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import percent, size, stopwatch
-from memwatch.tui.model.picture import Happening, Picture
+from memwatch.tui.model.picture import Picture
 
 IMPORTANT = ("p", "x", "d", "space", "n", "q", "?")
 
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     rows = [_status(picture, look, width), _memory(picture, width)]
-    warning = _last_warning(picture)
-    if warning is not None:
-        role = warning.level
-        words = f"{look.glyphs.warning} {warning.level.upper()} {printable(warning.text)}"
+    words, role = _alarm(picture, look)
+    if words:
         rows += [line(Span(text, role)) for text in wrapped(words, width, max(height - 3, 1))]
     if height > len(rows):
         keys = [key for key in footer.keys(picture) if key[0] in IMPORTANT]
@@ -28,7 +26,7 @@ def _status(picture: Picture, look: Look, width: int) -> Line:
     if picture.progress is not None and picture.progress.fraction is not None:
         parts += [
             line(Span(percent(picture.progress.fraction, 1), "strong")),
-            progress.when(picture, look, with_range=False),
+            progress_panel.when(picture, look, with_range=False),
         ]
     else:
         parts.append(line(stopwatch(picture.elapsed_s)))
@@ -46,8 +44,11 @@ def _memory(picture: Picture, width: int) -> Line:
     return fitting(parts, width, "  ")
 
 
-def _last_warning(picture: Picture) -> Happening | None:
-    judged = picture.judged
-    if judged is not None and judged.is_grave:
-        return Happening(judged.t, judged.level, judged.reason)
-    return next((one for one in reversed(picture.happenings) if one.level != "info"), None)
+def _alarm(picture: Picture, look: Look) -> tuple[str, str]:
+    """The banner's words; where it has none, the last warning there was."""
+    if (found := banner.alarm(picture, look)) is not None:
+        return "".join(found[0]), found[1]
+    last = next((one for one in reversed(picture.happenings) if one.level != "info"), None)
+    if last is None:
+        return "", ""
+    return f"{look.glyphs.warning} {last.level.upper()} {printable(last.text)}", last.level

@@ -1,6 +1,6 @@
 """Memory, swap, pressure and GPU in a few lines, each with its own small history: for terminals of 80 columns."""
 
-from memwatch.tui.draw import gpu, memory, pressure, swap
+from memwatch.tui.draw import gpu_panel, memory_panel, pressure, swap
 from memwatch.tui.draw.bars import spark
 from memwatch.tui.draw.lines import Line, Span, line, padded, width_of
 from memwatch.tui.draw.look import Look
@@ -14,24 +14,24 @@ WITH_PEAK = 70
 
 
 def title(picture: Picture, look: Look) -> Line:
-    return memory.title(picture, look)
+    return memory_panel.title(picture, look)
 
 
 def subtitle(picture: Picture, look: Look) -> Line:
-    return memory.subtitle(picture, look)
+    return memory_panel.subtitle(picture, look)
 
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     rows = [_ram(picture, look, width), _pressure(picture, look, width)]
     if swap.total_bytes(picture):
         rows.insert(1, _swap(picture, look, width))
-    rows += [_gpu(picture, number, look, width) for number in range(len(gpu.cards(picture)))]
+    rows += [_gpu(picture, number, look, width) for number in range(len(gpu_panel.cards(picture)))]
     rows = rows[:height]
     room = height - len(rows)
     if room >= 3 and picture.room is not None:
-        rows[1:1] = memory.chart(picture, picture.room, look, width, room)
+        rows[1:1] = memory_panel.chart(picture, picture.room, look, width, room)
     elif room >= 1 and picture.room is not None:
-        rows.insert(1, memory.job_line(picture, look, width))
+        rows.insert(1, memory_panel.job_line(picture, look, width))
     return rows
 
 
@@ -47,7 +47,9 @@ def _ram(picture: Picture, look: Look, width: int) -> Line:
             left = line(left, Span("peak ", "dim"), size(picture.peak_job_bytes).ljust(9), " ")
     left = line(left, Span("free ", "dim"), size(room.available_bytes).ljust(9), " ")
     right = line(" ", Span(percent(room.used_fraction).rjust(5), "strong"))
-    return line(left, memory.room_bar(picture, room, look, max(width - width_of(left) - width_of(right), 4)), right)
+    return line(
+        left, memory_panel.room_bar(picture, room, look, max(width - width_of(left) - width_of(right), 4)), right
+    )
 
 
 def _with_spark(
@@ -76,7 +78,7 @@ def _pressure(picture: Picture, look: Look, width: int) -> Line:
 
 
 def _gpu(picture: Picture, number: int, look: Look, width: int) -> Line:
-    words = gpu.numbers(gpu.cards(picture)[number], look, width - SPARK - LABEL - 2)
+    words = gpu_panel.numbers(gpu_panel.cards(picture)[number], look, width - SPARK - LABEL - 2)
     return _with_spark(
         f"GPU{number}", words, picture, look, width, lambda point: point.gpu_fraction or None, 1.0, "job"
     )

@@ -2,18 +2,13 @@
 
 import time
 
-from memwatch.core.units import GIB, format_count, format_size
+from memwatch.model.units import format_count, format_size
 
 UNKNOWN = "n/a"
 
 
 def size(size_bytes: float | None) -> str:
     return UNKNOWN if size_bytes is None else format_size(size_bytes)
-
-
-def gib(size_bytes: float | None) -> str:
-    """Without its unit, for columns whose head has it."""
-    return UNKNOWN if size_bytes is None else f"{size_bytes / GIB:.2f}"
 
 
 def rate(bytes_s: float | None) -> str:
@@ -55,6 +50,11 @@ def roughly(seconds: float) -> str:
     if minutes < 48 * 60:
         return f"{minutes // 60} h {minutes % 60:02d} min"
     return f"{minutes / 1440:.1f} d"
+
+
+def soon(seconds: float) -> str:
+    """The same, and tenths where they matter: as in the guard's own reasons."""
+    return f"{seconds:.1f} s" if seconds < 3 else roughly(seconds)
 
 
 def between(low_s: float, high_s: float, dash: str) -> str:

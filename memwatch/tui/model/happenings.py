@@ -1,9 +1,10 @@
-"""Which events people should hear of, in words."""
+"""Which events are worth a line in the event list, and its words."""
 
 from typing import Any
 
-from memwatch.core.units import format_duration
-from memwatch.decide.actions import IN_WORDS
+from memwatch.decide.actions import IN_WORDS, outcome, was_carried_out
+from memwatch.model.ending import ending
+from memwatch.model.units import format_duration
 from memwatch.tui.model.picture import Happening
 
 _NEXT = {"stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}
@@ -14,7 +15,7 @@ def happening(event: dict[str, Any], level_before: str) -> Happening | None:
     t = float(event["t"])
     match event["event"]:
         case "start":
-            return Happening(t, "info", "the job was started")
+            return Happening(t, "info", "the job started")
         case "note":
             return Happening(t, "info", str(event.get("text", "")))
         case "verdict" if event.get("level") != level_before:
@@ -24,36 +25,26 @@ def happening(event: dict[str, Any], level_before: str) -> Happening | None:
         case "gap":
             return Happening(t, "warn", f"{event.get('lost_lines')} lines of the journal were lost")
         case "exit":
-            return Happening(t, "info", ended(event))
+            return Happening(t, "info", ending(event))
     return None
-
-
-def ended(event: dict[str, Any]) -> str:
-    code, number = event.get("code"), event.get("signal")
-    if event.get("by") == "guard":
-        return "the job was stopped for want of memory"
-    if event.get("by") == "user":
-        return "the job was ended, as you asked"
-    if number is not None:
-        return f"the job was ended by signal {number}"
-    return "the job is done" if code == 0 else f"the job ended with code {code}"
 
 
 def _change(t: float, level: str, level_before: str, reason: str) -> Happening | None:
     if level in ("warn", "act"):
         return Happening(t, level, reason)
     if level_before in ("warn", "act"):
-        return Happening(t, "info", f"the danger is over: {reason}")
+        return Happening(t, "info", f"back to normal: {reason}")
     return None
 
 
 def _done(t: float, event: dict[str, Any]) -> Happening:
-    step = event["action"]
-    if event.get("result") not in (None, "done"):
-        return Happening(t, "warn", f"{step}: {event['result']}")
+    step, words = event["action"], outcome(event)
+    if not was_carried_out(event):
+        return Happening(t, "warn", words)
     if event.get("by") == "user":
-        return Happening(t, "info", f"you {IN_WORDS[step]}")
-    words = f"{IN_WORDS[step]}: {event.get('reason', '')}"
+        return Happening(t, "info", f"you {words}")
+    words += f": {event.get('reason', '')}"
     if event.get("deadline_in_s") is not None and event.get("next") in _NEXT:
-        words += f"; {_NEXT[event['next']]} in {format_duration(event['deadline_in_s'])} unless memory is freed"
+        unless = " unless memory is freed" if event["next"] == "stop" else ""
+        words += f"; {_NEXT[event['next']]} in {format_duration(event['deadline_in_s'])}{unless}"
     return Happening(t, "info" if step == "resume" else "act", words)

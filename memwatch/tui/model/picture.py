@@ -1,10 +1,11 @@
 """Picture: everything there is to see of a run at one moment. Unknown is None."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memwatch.core.sample import Process, Sample
-from memwatch.decide.forecast import Forecast
+from memwatch.model.rates import UNKNOWN_CHANGE, Change
+from memwatch.model.sample import Process, Sample
 from memwatch.tui.model.eta import Eta
 from memwatch.tui.model.series import Point
 from memwatch.tui.model.terminal_text import TextLine
@@ -29,16 +30,36 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The last verdict: calm, watch, warn or act, and why."""
+    """The last verdict event: calm, watch, warn or act, why, and the forecast behind it (decide/verdict_facts.py).
+
+    Everything here was decided by the guard. Journals of older versions lack the forecast: it is None.
+    """
 
     t: float
     level: str
     reason: str
     seconds_left: float | None = None
+    is_credible: bool = False  # False: `seconds_left` is a guess, and is not shown
+    headroom_bytes: float | None = None
+    reserve_bytes: float | None = None
+    fill_bytes_s: float | None = None
+    job_fill_bytes_s: float | None = None
+    warn_headroom_bytes: float | None = None
+    act_headroom_bytes: float | None = None
+    warn_stall_fraction: float | None = None
+    act_stall_fraction: float | None = None
+    warn_swap_bytes_s: float | None = None
+    waits_for: str | None = None  # for which other run the job waits, in words
+    resume_needs_bytes: float | None = None  # while paused: how much more must be free before the guard resumes it
 
     @property
     def is_grave(self) -> bool:
         return self.level in ("warn", "act")
+
+    @property
+    def job_fills(self) -> bool:
+        """Whether the job is what fills memory, rather than other programs."""
+        return (self.job_fill_bytes_s or 0) >= (self.fill_bytes_s or 0) / 2 > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +127,10 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Who paused the job, and what comes of it when."""
+    """Who paused the job, since when, and what the guard does at the deadline."""
 
     by: str
+    since_t: float
     deadline_t: float | None
     next_step: str | None
 
@@ -121,7 +143,9 @@ class Picture:
     state: State = State.STARTING
     pause: Pause | None = None
     exit_code: int | None = None
-    ended: str = ""  # how, in words
+    stop_reason: str | None = None  # of the guard's last stop or kill
+    exit: Mapping[str, object] | None = None  # the exit event
+    diagnosed_as: str | None = None  # what `memwatch diagnose` takes for this run; None: it has no journal
     is_sharded: bool = False
     has_job: bool = True  # False: the machine itself, now or in its record
     can_shard: bool = False
@@ -130,12 +154,9 @@ class Picture:
     now_t: float = 0.0
     started_t: float | None = None
     judged: Judged | None = None
-    reserve_bytes: int | None = None
     sample: Sample | None = None
     room: Room | None = None
-    forecast: Forecast | None = None
-    io_some_fraction: float | None = None
-    io_full_fraction: float | None = None
+    rates: Change = UNKNOWN_CHANGE  # over the last two seconds
     peak_job_bytes: int | None = None
     progress: Progress | None = None
     points: tuple[Point, ...] = ()
@@ -147,6 +168,21 @@ class Picture:
     @property
     def elapsed_s(self) -> float | None:
         return None if self.started_t is None else max(self.now_t - self.started_t, 0.0)
+
+    @property
+    def full_in_s(self) -> float | None:
+        """When the guard expects memory to be full; None if it expects nothing, or the job that filled it is paused."""
+        judged = self.judged
+        if judged is None or not judged.is_credible:
+            return None
+        if self.state == State.PAUSED and judged.job_fills:
+            return None  # From before the pause; stopped processes do not grow.
+        return judged.seconds_left
+
+    @property
+    def job_ram_bytes(self) -> int | None:
+        """What the job takes in RAM, as the guard counts it: shared pages once, page cache not at all."""
+        return None if self.sample is None or not self.sample.job else self.sample.job_ram_bytes
 
     @property
     def job_bytes(self) -> int | None:

@@ -153,13 +153,22 @@ def _characters(line: TextLine) -> list[tuple[str, Ink]]:
 
 
 def _runs(characters: list[tuple[str, Ink]]) -> TextLine:
+    """Without blanks at the end: progress bars erase themselves with as many as the terminal is wide."""
     runs: list[tuple[str, Ink]] = []
-    for character, ink in characters:
+    end = len(characters)
+    while end and characters[end - 1][0] == " " and _is_invisible(characters[end - 1][1]):
+        end -= 1
+    for character, ink in characters[:end]:
         if runs and runs[-1][1] == ink:
             runs[-1] = (runs[-1][0] + character, ink)
         else:
             runs.append((character, ink))
     return tuple(runs)
+
+
+def _is_invisible(ink: Ink) -> bool:
+    """Whether a space in it leaves no mark."""
+    return ink.back is None and not ink.underlined and not ink.reversed
 
 
 def inked(ink: Ink, parameters: str) -> Ink:

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterable
 
-from memwatch.core.sample import Process
+from memwatch.model.sample import Process
 
 STEPS = 8
 STEP_S = 60 / STEPS

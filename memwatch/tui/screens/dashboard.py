@@ -21,20 +21,20 @@ from textual.screen import Screen
 
 from memwatch.tui.draw import (
     banner,
-    events,
+    event_list,
     footer,
-    gpu,
+    gpu_panel,
     header,
-    memory,
+    memory_panel,
     others,
-    output,
+    output_panel,
     pressure,
-    processes,
-    progress,
+    process_table,
+    progress_panel,
     swap,
     tiny,
     vitals,
-)  # fmt: skip
+)
 from memwatch.tui.draw.layout import Layout, Wants, layout_for
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Picture
@@ -49,12 +49,19 @@ ROWS = {
     "others": "lower",
 }
 PROCESSES = Drawing(
-    scrolled=processes.lines, rows=processes.row_count, title=processes.title, subtitle=processes.subtitle
+    scrolled=process_table.lines,
+    rows=process_table.row_count,
+    title=process_table.title,
+    subtitle=process_table.subtitle,
 )
 OUTPUT = Drawing(
-    scrolled=output.lines, rows=output.row_count, title=output.title, subtitle=output.subtitle, from_end=True
+    scrolled=output_panel.lines,
+    rows=output_panel.row_count,
+    title=output_panel.title,
+    subtitle=output_panel.subtitle,
+    from_end=True,
 )
-EVENTS = Drawing(scrolled=events.lines, rows=events.row_count, title=events.title, from_end=True)
+EVENTS = Drawing(scrolled=event_list.lines, rows=event_list.row_count, title=event_list.title, from_end=True)
 DEFAULT_ZOOM = "memory"
 
 
@@ -74,13 +81,17 @@ class Dashboard(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Panel(Drawing(header.lines), "header")
         yield Panel(Drawing(banner.lines), "banner")
-        yield Panel(Drawing(progress.lines, title=progress.title), "progress", can_focus=True)
+        yield Panel(Drawing(progress_panel.lines, title=progress_panel.title), "progress", can_focus=True)
         with Horizontal(id="upper", classes="row"):
-            yield Panel(Drawing(memory.lines, title=memory.title, subtitle=memory.subtitle), "memory", can_focus=True)
+            yield Panel(
+                Drawing(memory_panel.lines, title=memory_panel.title, subtitle=memory_panel.subtitle),
+                "memory",
+                can_focus=True,
+            )
             yield Panel(Drawing(pressure.lines, title=pressure.title), "pressure", can_focus=True)
         with Horizontal(id="middle", classes="row"):
             yield Panel(Drawing(swap.lines, title=swap.title), "swap", can_focus=True)
-            yield Panel(Drawing(gpu.lines, title=gpu.title), "gpu", can_focus=True)
+            yield Panel(Drawing(gpu_panel.lines, title=gpu_panel.title), "gpu", can_focus=True)
         yield Panel(Drawing(vitals.lines, title=vitals.title, subtitle=vitals.subtitle), "vitals", can_focus=True)
         with Horizontal(id="lower", classes="row"):
             yield Panel(PROCESSES, "processes", can_focus=True)
@@ -128,8 +139,8 @@ class Dashboard(Screen[None]):
             has_job=self._picture.has_job,
             has_output=self._picture.has_job,
             has_progress=self._picture.progress is not None,
-            has_swap=not memory.has_no_swap(self._picture),
-            has_gpu=bool(gpu.cards(self._picture)),
+            has_swap=not memory_panel.has_no_swap(self._picture),
+            has_gpu=bool(gpu_panel.cards(self._picture)),
             has_timeline=self._timeline is not None,
         )
         layout = layout_for(*self.size, self._is_compact, wants, self._zoomed)

@@ -9,15 +9,15 @@ from memwatch.tui.screens.dialog import Dialog
 
 _RUN = [
     ("p Space", "pause, resume"),
-    ("s", "shards (jobs that can)"),
-    ("x", "stop: TERM, wait, KILL"),
+    ("s", "switch to shards (asks)"),
+    ("x", "stop: SIGTERM, SIGKILL"),
     ("K", "kill at once"),
     ("g", "guard on, off"),
-    ("d", "detach; it runs on"),
+    ("d", "detach; guard stays"),
     ("Ctrl-C", "for the job; twice asks"),
 ]
 _REPLAY = [
-    ("Space", "play, stand still"),
+    ("Space", "play, stop"),
     ("← →", "a step back, forward"),
     ("n N", "next, previous event"),
     ("[ ]", "slower, faster"),

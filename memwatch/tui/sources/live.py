@@ -5,11 +5,16 @@ import time
 from collections.abc import Callable
 
 from memwatch.channel import Channel
-from memwatch.record.index import JournalIndex
+from memwatch.journal.run_index import JournalIndex
+from memwatch.probe.input_wait import waits_for_input
 from memwatch.tui.model.picture import Kind, Picture, State
-from memwatch.tui.model.story import Story
+from memwatch.tui.model.run_model import Story
 from memwatch.tui.sources import Event
 from memwatch.tui.sources.past import take_past
+
+INPUT_LOOK_S = 2.0
+MOST_LOOKED_AT = 16  # processes
+WAITS_FOR_INPUT = "the job waits for input, which the full screen cannot pass on: stop it and run it with --ui plain"
 
 
 class LiveSource:
@@ -22,6 +27,8 @@ class LiveSource:
         self._heed = heed
         self._journal = journal
         self._story = Story(Kind.RUN)
+        self._input_looked_s = time.monotonic()
+        self._has_told_of_input = False
 
     def start(self, changed: Callable[[list[Event]], None], ended: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -44,7 +51,23 @@ class LiveSource:
             if event.get("event") == "joined" and self._journal is not None:
                 self._catch_up(self._journal, int(event["journal_bytes"]))
             self._story.take(event)
+        if any(event.get("event") == "sample" for event in events):
+            events += self._input_note()
         return events
+
+    def _input_note(self) -> list[Event]:
+        """Once, a note for a job that waits for what nobody can type."""
+        now_s = time.monotonic()
+        if self._has_told_of_input or now_s - self._input_looked_s < INPUT_LOOK_S:
+            return []
+        self._input_looked_s = now_s
+        sleeping = [row.process.pid for row in self.picture().processes if row.process.state == "S"]
+        if not any(waits_for_input(pid) for pid in sleeping[:MOST_LOOKED_AT]):
+            return []
+        self._has_told_of_input = True
+        note: Event = {"t": time.time(), "event": "note", "text": WAITS_FOR_INPUT}
+        self._story.take(note)
+        return [note]
 
     @property
     def is_over(self) -> bool:

@@ -1,7 +1,7 @@
 """What happened before, from a journal: all that matters still, and not more, because journals can be long."""
 
-from memwatch.record.index import FREQUENT, JournalIndex
-from memwatch.tui.model.story import Story
+from memwatch.journal.run_index import FREQUENT, JournalIndex
+from memwatch.tui.model.run_model import Story
 
 # What charts show by themselves, and then some for rates and forecasts.
 LOOK_BACK_S = 660.0

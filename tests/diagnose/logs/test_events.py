@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memwatch.core.units import MIB
 from memwatch.diagnose.logs.faults import GpuHang, Lockup
 from memwatch.diagnose.logs.log_events import (
     MOST_EVENTS,
@@ -17,6 +16,7 @@ from memwatch.diagnose.logs.log_events import (
     read_log,
 )
 from memwatch.diagnose.logs.log_lines import LogLine
+from memwatch.model.units import MIB
 from tests.diagnose.logs.examples import FOLDER, lines, read, recorded
 
 # Whole lines and halves of them, from every recorded log, without their heads.

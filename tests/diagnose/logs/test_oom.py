@@ -1,9 +1,9 @@
 """OOM reports of several kernels."""
 
-from memwatch.core.units import GIB, KIB, MIB
 from memwatch.diagnose.logs.log_events import read_log
 from memwatch.diagnose.logs.log_lines import LogLine
 from memwatch.diagnose.logs.oom import OomKill, Row
+from memwatch.model.units import GIB, KIB, MIB
 from tests.diagnose.logs.examples import BOOTED_T, lines, read, recorded
 
 

@@ -7,11 +7,11 @@ from textwrap import dedent
 
 import pytest
 
-from memwatch.core.units import GIB
 from memwatch.diagnose.scripts.hits import WORDS, Pattern
 from memwatch.diagnose.scripts.notebooks import read_notebook
 from memwatch.diagnose.scripts.read import MOST_HITS, SOURCE_CHARACTERS, follow_script, read_script
 from memwatch.diagnose.scripts.script_forecast import InputForecast
+from memwatch.model.units import GIB
 from tests.diagnose.scripts.collection import NOT_FOLLOWED, SCRIPTS
 
 EXAMPLES = Path(__file__).parent / "examples"

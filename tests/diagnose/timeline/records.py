@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from memwatch.core.sample import Gpu, Limit, Memory, Paging, Pressure, Process, Sample
-from memwatch.core.units import GIB
 from memwatch.diagnose.timeline.build import TimelineBuilder
 from memwatch.diagnose.timeline.model import Timeline
+from memwatch.model.sample import Gpu, Limit, Memory, Paging, Pressure, Process, Sample
+from memwatch.model.units import GIB
 
 START_T = 1794834000.0  # 2026-11-16 13:00 UTC
 CARD = Gpu(0, "RTX 4070 Ti", used_fraction=0.0, memory_used_bytes=1181116006, memory_total_bytes=12 * GIB)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from memwatch.core.sample import Limit
-from memwatch.core.units import GIB, MIB
 from memwatch.diagnose.timeline.build import MOST_KEPT, TimelineBuilder
 from memwatch.diagnose.timeline.model import Strain, Timeline
+from memwatch.model.sample import Limit
+from memwatch.model.units import GIB, MIB
 from tests.diagnose.timeline.records import START_T, Record, built, freeze, without_processes
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwatch.core.sample import Memory, Process, Sample
-from memwatch.tui.draw import processes
+from memwatch.model.sample import Memory, Process, Sample
+from memwatch.tui.draw import process_table as processes
 from memwatch.tui.draw.bars import bar, stacked
 from memwatch.tui.draw.chart import Chart, Level, chart_lines
 from memwatch.tui.draw.frame import framed, inner_size

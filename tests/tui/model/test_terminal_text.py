@@ -90,3 +90,15 @@ def test_a_line_without_end_is_broken() -> None:
 def test_whatever_is_written_nothing_but_text_comes_out(pieces: list[str]) -> None:
     written = "".join(shown(*pieces))
     assert all(character.isprintable() or category(character) in ("Zs", "Co") for character in written)
+
+
+def test_a_bar_that_erases_itself_with_blanks_leaves_no_blanks_behind() -> None:
+    """tqdm.write: the bar's length in blanks, then the words; they must not wrap into an empty row."""
+    bar, blanks = 116 * "#", 116 * " "
+    assert shown(f"\r{bar}\r{blanks}\rwritten beside the bar\n\r{bar}") == ["written beside the bar", bar]
+
+
+def test_blanks_on_a_coloured_ground_are_something() -> None:
+    text = TerminalText()
+    text.write("\x1b[44m   \x1b[0m   \n")
+    assert [len("".join(run for run, _ in line)) for line in text.lines()] == [3]

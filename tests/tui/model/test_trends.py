@@ -1,6 +1,6 @@
 """How the memory of a process went over the last minute."""
 
-from memwatch.core.sample import Process
+from memwatch.model.sample import Process
 from memwatch.tui.model.trends import STEP_S, STEPS, Trends
 
 

@@ -1,0 +1,140 @@
+"""The command line, for `memwatch` and for the tokenizer's own options: kinds of values, and one way to run a command.
+
+What goes wrong becomes one sentence and an exit code.
+"""
+
+import signal
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import click
+
+from memwatch.errors import ExitCode, exit_with_sentence, printable
+from memwatch.model.units import parse_count, parse_size
+
+LEAST_SHARD_TOKENS = 10_000
+
+
+class Parsed(click.ParamType):  # type: ignore[type-arg]  # Generic only in newer clicks.
+    """A value with a parser of its own, whose ValueError is the message."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return self._parse(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _positive(parse: Callable[[str], int]) -> Callable[[str], int]:
+    def parsed(text: str) -> int:
+        value = parse(text)
+        if value < 1:
+            raise ValueError(f"{text} is too little")
+        return value
+
+    return parsed
+
+
+def _share(text: str) -> str:
+    from fractions import Fraction  # Not for a command that is only to be wrapped, and quickly.
+
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{text!r} is not a share; write it as 0.0005 or 1/2000") from None
+    if not 0 <= value < 1:
+        raise ValueError(f"{text} is not a share; it must be at least 0 and less than 1")
+    return str(value)  # 0.0005 and 5e-4 are the same.
+
+
+def _workers(text: str) -> int | None:
+    if text == "auto":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{text!r} is not a number of workers; write auto or a number from 1")
+    return int(text)
+
+
+def _documents(text: str) -> str:
+    if not text:
+        raise ValueError("the text between documents cannot be empty")
+    if not text.isascii() and text != text.encode("utf-8", "replace").decode():
+        raise ValueError("the text between documents must be UTF-8")
+    return text
+
+
+class AskedReserve(NamedTuple):
+    """--reserve: a size, or a share of the room that the job runs in. Which room that is, the guard knows."""
+
+    size_bytes: int | None = None
+    fraction: float | None = None
+
+
+def _reserve(text: str) -> AskedReserve:
+    if not text.endswith("%"):
+        return AskedReserve(size_bytes=parse_size(text))
+    try:
+        share = float(text.removesuffix("%")) / 100
+    except ValueError:
+        raise ValueError(f"{text!r} is not a share; write it as 10%") from None
+    if not 0 <= share < 1:
+        raise ValueError(f"{text} is not a share; it must be at least 0% and less than 100%")
+    return AskedReserve(fraction=share)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number of seconds") from None
+    if not 0.05 <= value <= 1e6:
+        raise ValueError(f"{text} s is out of range; write 0.05 to 1000000")
+    return value
+
+
+def _shard_tokens(text: str) -> int:
+    """With fewer, there would be more files than anybody can use, and more work with them than with the text."""
+    tokens = parse_count(text)
+    if tokens < LEAST_SHARD_TOKENS:
+        raise ValueError(f"{text} is too little; a shard has at least {LEAST_SHARD_TOKENS} tokens")
+    return tokens
+
+
+RESERVE = Parsed("size|percent", _reserve)
+SECONDS = Parsed("seconds", _seconds)
+SIZE = Parsed("size", _positive(parse_size))
+SHARD_TOKENS = Parsed("count", _shard_tokens)
+SHARE = Parsed("share", _share)
+WORKERS = Parsed("auto|number", _workers)
+DOCUMENTS = Parsed("auto|none|line|blank|TEXT", _documents)
+
+
+def invoke(command: click.Command, name: str, arguments: list[str]) -> int:
+    def run() -> int:
+        try:
+            return command.main(arguments, prog_name=name, standalone_mode=False) or ExitCode.OK
+        except click.exceptions.Exit as end:
+            return end.exit_code
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            return ExitCode.USAGE
+        except click.ClickException as error:
+            _show(error)
+            return ExitCode.USAGE
+        except click.Abort:
+            return 128 + signal.SIGINT
+
+    return exit_with_sentence(run)
+
+
+def _show(error: click.ClickException) -> None:
+    """As click does; but it repeats what it was given."""
+    words = printable(error.format_message())
+    if isinstance(error, click.UsageError):
+        click.UsageError(words, error.ctx).show()
+    else:
+        click.ClickException(words).show()

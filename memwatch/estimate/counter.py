@@ -1,0 +1,91 @@
+"""Counts the tokens of pieces with the engine that would do the job, and measures what that takes.
+
+Time is CPU time: in these few milliseconds, waiting for other programs says nothing about the minutes to come.
+"""
+
+import hashlib
+import time
+
+import numpy as np
+
+from memwatch.errors import MemwatchError
+from memwatch.model.python_list import LARGEST_SHARED_INT
+from memwatch.model.units import KIB, MIB
+from memwatch.tokenize.blocks import Layout
+from memwatch.tokenize.encoding import BadBytes, BadRecord, BlockEncoder
+from memwatch.tokenize.settings import Settings
+from memwatch.tokenize.vocabulary import Encoding
+
+# For the list script, which is slow and measured on little.
+KEPT_TEXT_BYTES = 1 * MIB
+KEPT_PIECE_BYTES = 32 * KIB
+SCRIPT_S = 0.12
+
+
+class Counter:
+    def __init__(self, encoder: BlockEncoder, settings: Settings, encoding: Encoding) -> None:
+        self.settings = settings
+        self.encoding = encoding
+        self.reading_s = 0.0  # to unpack or decode `reading_bytes`
+        self.reading_bytes = 0
+        self._encoder = encoder
+        self._encoded: list[tuple[int, float]] = []  # (bytes, seconds) of each piece, in order
+        self._tokens = self._shared_tokens = self._text_bytes = 0
+        self._handling_s = 0.0
+        self._kept: list[bytes] = []
+
+    def count(self, data: bytes, layout: Layout, name: str, offset: int) -> int:
+        """Tokens of a piece at about this offset of the input with this name."""
+        started_s = time.thread_time()
+        try:
+            tokens, _ = self._encoder.encode(data, layout)
+        except (BadRecord, BadBytes) as error:
+            what = "a record of " if isinstance(error, BadRecord) else ""
+            raise MemwatchError(f"{what}{name} near byte {offset} {error}") from error
+        encoded_s = time.thread_time()
+        # What the coordinator of a run does with it: hash the tokens, copy the text.
+        hashlib.sha256(tokens.astype(f"<u{self.encoding.token_bytes}").data)
+        bytearray(data)
+        self._handling_s += time.thread_time() - encoded_s
+        self._encoded.append((len(data), encoded_s - started_s))
+        self._tokens += len(tokens)
+        self._shared_tokens += int(np.count_nonzero(tokens <= LARGEST_SHARED_INT))
+        self._text_bytes += len(data)
+        if len(self._kept) * KEPT_PIECE_BYTES < KEPT_TEXT_BYTES:
+            self._kept.append(data[:KEPT_PIECE_BYTES])
+        return len(tokens)
+
+    @property
+    def encode_s(self) -> float:
+        """CPU seconds of a worker for a byte of text."""
+        return 1 / warm_speed(self._encoded)
+
+    @property
+    def handle_s(self) -> float:
+        """CPU seconds of the coordinator for a byte of text."""
+        return self._handling_s / max(self._text_bytes, 1) + self.reading_s / max(self.reading_bytes, 1)
+
+    @property
+    def shared_fraction(self) -> float:
+        """Of the tokens, those that cost a Python list only a pointer."""
+        return self._shared_tokens / max(self._tokens, 1)
+
+    def list_script_speed(self) -> float:
+        """Tokens a second of a script that appends tiktoken's tokens to a list, measured on a little of the text."""
+        encode = self._encoder.engine.reference_engine().encoding.encode_ordinary
+        tokens: list[int] = []
+        measured: list[tuple[int, float]] = []
+        started_s = time.monotonic()
+        for data in self._kept:
+            before_s, before = time.thread_time(), len(tokens)
+            tokens.extend(encode(data.decode("utf-8", "replace")))
+            measured.append((len(tokens) - before, time.thread_time() - before_s))
+            if time.monotonic() - started_s > SCRIPT_S:
+                break
+        return warm_speed(measured)
+
+
+def warm_speed(measured: list[tuple[int, float]]) -> float:
+    """Units a second from (units, seconds) of pieces in order; the first half warms caches up and does not count."""
+    warm = measured[len(measured) // 2 :]
+    return max(sum(units for units, _ in warm), 1) / max(sum(took_s for _, took_s in warm), 1e-6)

@@ -1,0 +1,237 @@
+"""Samples one input: reads pieces of it and counts their tokens, in one way for all kinds of input.
+
+An input is a row of stretches, each of which can be entered at its start: a plain file has as many as pieces are
+wanted, a parquet file has its row groups, a packed file is one. The blocks of a stretch are read as `run tokenize` does
+it; one out of every stride, at a random place, is tokenized. The stretches are entered in an order that is spread
+evenly over the input, so sampling can stop at any time.
+"""
+
+import math
+import os
+import random
+import time
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+
+from memwatch.errors import MemwatchError
+from memwatch.estimate.counter import Counter
+from memwatch.estimate.statistics import Cell, Range, with_unseen
+from memwatch.model.units import KIB
+from memwatch.tokenize.blocks import Block, BlockReader, Layout, Position
+from memwatch.tokenize.cuts import TextCuts
+from memwatch.tokenize.documents import separator_named
+from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.rows import Rows
+
+PIECE_BYTES = 32 * KIB
+SKIP_BYTES = 128 * KIB  # read at once between pieces
+TORN_BYTES = 64  # skipped at a random place, at least, up to a safe cut or the end of a record
+USUAL_UNPACKING = 4
+MOST_LATE_S = 0.5
+# The beginnings of this many row groups stand for all of a file; of fewer, what follows was not seen.
+FEW_GROUPS = 8
+LENGTH_BYTES = 4  # of a text in parquet, beside the text
+# Parquet's metadata does not say quite how much text there is: 0.4 % less was measured, and more if texts repeat.
+METADATA_WITHIN = 0.01
+TOKEN_COUNT = "token_count"
+TOKEN_COUNT_SHARE = 0.25  # of the time
+GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
+
+
+def is_plain(source: Input) -> bool:
+    return source.packing is None and source.kind != "parquet"
+
+
+def usual_bytes(source: Input) -> int:
+    """Of text, before anything was read."""
+    return (source.size_bytes or 0) * (1 if is_plain(source) else USUAL_UNPACKING)
+
+
+def is_enough(count: int, least: int, deadline_s: float) -> bool:
+    """When the time is over."""
+    return count >= least or (count >= min(2, least) and time.monotonic() - deadline_s > MOST_LATE_S)
+
+
+def block_reader(source: Input, counter: Counter, start: Position) -> BlockReader:
+    """Without a split, which would cut blocks short."""
+    return BlockReader([source], replace(counter.settings, val_ratio="0"), counter.encoding, start)
+
+
+def _data(block: Block) -> bytes:
+    """A text without safe cuts makes a large block, of which the beginning will do."""
+    if block.layout.kind != "text" or len(block.data) <= 2 * PIECE_BYTES:
+        return bytes(block.data)
+    return bytes(block.data[:PIECE_BYTES]).decode("utf-8", "ignore").encode()
+
+
+def spread_out(count: int, rng: random.Random) -> list[int]:
+    """All numbers below `count`, each first with the same chance, in an order of which any beginning is spread evenly:
+    the multiples of the golden ratio divide a circle into parts of almost equal length."""
+    start = rng.random()
+    return sorted(range(count), key=lambda i: (start + i * GOLDEN_RATIO) % 1)
+
+
+@dataclass(slots=True)
+class _Stretch:
+    start: Position
+    size_bytes: int  # of text, as far as it is known before it is read
+    rows: int = 0
+    passed_bytes: int = 0
+    passed_rows: int = 0
+    ended: bool = False  # read to its end
+    cells: list[Cell] = field(default_factory=list)
+
+    @property
+    def true_bytes(self) -> float:
+        """The metadata counts a text that is repeated only once; rows with more text than there is of it show that."""
+        if self.passed_bytes <= (1 + METADATA_WITHIN) * self.size_bytes:
+            return self.size_bytes
+        return self.passed_bytes * self.rows / max(self.passed_rows, 1)
+
+    def scaled_cells(self) -> list[Cell]:
+        """Those of the part that was passed stand for all of it."""
+        factor = self.size_bytes / max(sum(cell.length for cell in self.cells), 1)
+        return [replace(cell, length=cell.length * factor) for cell in self.cells]
+
+
+class InputSampler:
+    """Samples one input."""
+
+    def __init__(self, source: Input, counter: Counter, rng: random.Random, stride: int, pieces: int) -> None:
+        self.source = source
+        self.read_bytes = 0
+        self.token_count: int | None = None
+        self._counter = counter
+        self._rng = rng
+        self._stride = stride
+        self._is_plain = is_plain(source)
+        # The unpacker takes packed bytes in large steps. When it takes the next, all it had before are used up:
+        # so many packed bytes stand for so many bytes of text.
+        self._taken_bytes = 0
+        self._step: tuple[int, int] | None = None
+        size = usual_bytes(source)
+        count = min(max(pieces, 1), max(size // PIECE_BYTES, 1)) if self._is_plain else 1
+        starts = [size * i // count for i in range(count + 1)]
+        self._stretches = [_Stretch(Position(offset=starts[i]), starts[i + 1] - starts[i]) for i in range(count)]
+
+    @property
+    def cells(self) -> list[Cell]:
+        return [cell for stretch in self._stretches for cell in stretch.scaled_cells()]
+
+    def sample(self, until_s: float, least: int) -> None:
+        if self.source.kind == "parquet":
+            self._read_metadata(until_s)
+        count, left_bytes = 0, sum(stretch.size_bytes for stretch in self._stretches)
+        for number in spread_out(len(self._stretches), self._rng):
+            now_s, stretch = time.monotonic(), self._stretches[number]
+            if now_s > until_s and is_enough(count, least, until_s):
+                break
+            stop_s = now_s + max(until_s - now_s, 0) * stretch.size_bytes / left_bytes
+            self._enter(stretch, stop_s, least if len(self._stretches) == 1 else 1)
+            left_bytes -= stretch.size_bytes
+            count += len(stretch.cells)
+        if not count and os.path.getsize(self.source.path) < (self.source.size_bytes or 0):
+            raise MemwatchError(f"{self.source.name} became shorter during sampling; try again when it is complete")
+        if not count and self._stretches:  # All random places were behind the start of the last record.
+            self._stretches[0].ended = False
+            self._enter(self._stretches[0], -math.inf, 1, at_random=False)
+
+    def _read_metadata(self, until_s: float) -> None:
+        now_s = time.monotonic()
+        with closing(Rows(self.source, self._counter.settings.text_column)) as rows:
+            self.token_count = rows.sum_of(TOKEN_COUNT, now_s + TOKEN_COUNT_SHARE * (until_s - now_s))
+            self._stretches = [
+                _Stretch(Position(row_group=number), max(size - LENGTH_BYTES * count, 1), count)
+                for number, (size, count) in enumerate(rows.group_sizes())
+                if count
+            ]
+
+    def _enter(self, stretch: _Stretch, until_s: float, least: int, at_random: bool = True) -> None:
+        """Count one piece of every stride, to the end of the stretch or of the time. In a plain file that is one."""
+        size = stretch.size_bytes if self._is_plain else min(self._stride, stretch.size_bytes)
+        gap = max(size - PIECE_BYTES, 0) if at_random else 0
+        before = skip = self._rng.randint(0, gap)
+        start = stretch.start
+        if self._is_plain:
+            start = Position(offset=start.offset + before)
+            skip = TORN_BYTES if start.offset else 0
+            if self.source.kind == "text":
+                stretch.cells += self._text_piece(stretch, start.offset)
+                return
+        with closing(block_reader(self.source, self._counter, start)) as reader:
+            while (cell := self._piece(reader, stretch, skip)) is not None:
+                stretch.cells.append(cell)
+                # How much text a packed file holds shows after its first step.
+                knows_size = self.source.packing is None or self._step is not None
+                is_late = knows_size and time.monotonic() > until_s and is_enough(len(stretch.cells), least, until_s)
+                if self._is_plain or is_late:
+                    return
+                after, before = gap - before, self._rng.randint(0, gap)
+                skip = after + before
+
+    def _text_piece(self, stretch: _Stretch, at: int) -> list[Cell]:
+        """A piece of a plain text, from the first safe cut on. The reader would read on to the next safe cut, however
+        far that is; here a piece without one is taken as it is, with a word or two torn."""
+        with open(self.source.path, "rb", buffering=0) as file:
+            window = os.pread(file.fileno(), PIECE_BYTES, at)
+        cuts = TextCuts(self._counter.encoding.pretokenizer, separator=None)
+        start = cuts.unit_end(window, 1) if at else 0
+        cut = cuts.block_end(window, 0, len(window), at_end=len(window) < PIECE_BYTES)
+        if start is None or cut is None or cut.at <= start:
+            data = window.decode("utf-8", "ignore").encode()
+        else:
+            data = window[start : cut.at]
+        in_document = separator_named(self._counter.settings.documents) is not None
+        layout = Layout("text", continues=in_document and at > 0, open_end=in_document)
+        self.read_bytes += len(data)
+        tokens = self._counter.count(data, layout, self.source.name, at)
+        return [Cell(stretch.size_bytes, len(data), tokens)] if data else []
+
+    def _piece(self, reader: BlockReader, stretch: _Stretch, skip: int) -> Cell | None:
+        """The next piece after so many bytes; None at the end of the stretch. A block ends before a record that is
+        too long for it: that record belongs to the piece, else long ones would count less."""
+        passed_bytes = read_bytes = tokens = 0
+        group = stretch.start.row_group
+        while read_bytes <= PIECE_BYTES - TORN_BYTES and not stretch.ended:
+            is_skipped = passed_bytes < skip
+            limit = min(skip - passed_bytes, SKIP_BYTES) if is_skipped else PIECE_BYTES - read_bytes
+            started_s = time.thread_time()
+            block = reader.next(limit)
+            if block is None:
+                stretch.ended = True
+                break
+            if not self._is_plain:
+                self._counter.reading_s += time.thread_time() - started_s
+                self._counter.reading_bytes += block.length
+            if block.file_position > self._taken_bytes > 0:
+                self._step = (self._taken_bytes, block.start.offset)
+            self._taken_bytes = block.file_position
+            stretch.ended = block.after.row_group != group
+            if not stretch.ended:
+                stretch.passed_bytes, stretch.passed_rows = block.after.offset, block.after.row
+            passed_bytes += block.length
+            if not is_skipped:
+                data = _data(block)
+                tokens += self._counter.count(data, block.layout, self.source.name, block.start.offset)
+                read_bytes += len(data)
+        self.read_bytes += read_bytes
+        length = stretch.size_bytes if self._is_plain else max(passed_bytes, 1)
+        return Cell(length, max(read_bytes, 1), tokens) if tokens else None
+
+    def text_bytes(self) -> tuple[Range, float]:
+        """After sampling: of the whole input, and the share of it that was seen."""
+        size = self.source.size_bytes or 0
+        if self._is_plain:
+            return Range.exactly(size), 1.0
+        if self.source.kind == "parquet":
+            seen = [each for each in self._stretches if each.cells]
+            true_bytes = sum(each.true_bytes for each in seen)
+            known_bytes = sum(each.size_bytes for each in seen)
+            text = sum(each.size_bytes for each in self._stretches) * true_bytes / max(known_bytes, 1)
+            passed_bytes = sum(each.true_bytes if each.ended else each.passed_bytes for each in seen)
+            share = min(passed_bytes / max(true_bytes, 1), 1)
+            return Range.around(text, METADATA_WITHIN * text), 1.0 if len(seen) >= FEW_GROUPS else share
+        if self._stretches[0].ended or self._step is None:
+            return Range.exactly(self._stretches[0].passed_bytes), 1.0
+        share = self._step[0] / size
+        return with_unseen(Range.exactly(self._step[1]), share, []), share

@@ -1,0 +1,199 @@
+"""Samples the inputs, reads the machine and the disk, and says what a job would make and take."""
+
+import os
+import random
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from memwatch.errors import MemwatchError, UsageError
+from memwatch.estimate.counter import Counter
+from memwatch.estimate.needs import (
+    Conclusion,
+    JobMemory,
+    JobSpeed,
+    ListScript,
+    OutputDisk,
+    conclude,
+    output_size,
+)
+from memwatch.estimate.sampling import Sampled, sample_inputs
+from memwatch.estimate.statistics import Range, added
+from memwatch.model import python_list
+from memwatch.model.units import MIB, format_size
+from memwatch.probe.machine import Machine, disk_free_bytes
+from memwatch.tokenize.checkpoint import PARTIAL
+from memwatch.tokenize.encoding import BlockEncoder
+from memwatch.tokenize.engines import choose
+from memwatch.tokenize.formats import HEADER_BYTES
+from memwatch.tokenize.inputs import STANDARD_INPUT, Input, find_inputs
+from memwatch.tokenize.plan import cores_here, least_bytes, peak_bytes, plan
+from memwatch.tokenize.rows import reading_bytes
+from memwatch.tokenize.rss import rss_bytes
+from memwatch.tokenize.settings import DEFAULT_MODE, DEFAULT_SHARD_TOKENS, Format, Request
+from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
+
+# For sampling, beside half a second or so to start and to measure the list script.
+SAMPLE_S = 0.5
+# The guard's own budget, and what Python needs to start, measured.
+GUARD_BYTES = 20 * MIB
+START_S = 0.5
+MOST_NAMES = 3
+
+
+@dataclass(frozen=True)
+class Outlook:
+    inputs: tuple[Sampled, ...]
+    encoding: Encoding
+    engine: str
+    format: Format
+    speed: JobSpeed
+    usual_bytes: int  # the job's peak memory
+    least_bytes: int  # the same, if it must be little
+    script: ListScript
+    memory: JobMemory
+    disk: OutputDisk
+    command: tuple[str, ...]  # that does the job, each word quoted
+    notes: tuple[str, ...]
+    sampled_s: float
+
+    @cached_property
+    def tokens(self) -> Range:
+        return added([each.tokens for each in self.inputs]).whole()
+
+    @cached_property
+    def text_bytes(self) -> Range:
+        return added([each.text_bytes for each in self.inputs])
+
+    @cached_property
+    def size_bytes(self) -> int:
+        return sum(each.source.size_bytes or 0 for each in self.inputs)
+
+    @property
+    def is_exact(self) -> bool:
+        return all(each.tokens.is_exact for each in self.inputs)
+
+    def output_bytes(self, kind: Format) -> Range:
+        shard_tokens = DEFAULT_SHARD_TOKENS[kind] if DEFAULT_MODE[kind] == "shard" else None
+        counts = (self.tokens.estimate, self.tokens.low, self.tokens.high)
+        return Range(*(output_size(n, self.encoding.token_bytes, HEADER_BYTES[kind], shard_tokens) for n in counts))
+
+    @cached_property
+    def conclusion(self) -> Conclusion:
+        size = self.output_bytes(self.format)
+        return conclude(size, self.disk, self.usual_bytes, self.least_bytes, self.memory)
+
+    @property
+    def stream_bytes(self) -> int:
+        """Peak memory of stream and shard mode."""
+        return self.conclusion.max_memory_bytes or self.usual_bytes
+
+    @property
+    def memory_mode_bytes(self) -> float:
+        return self.stream_bytes + self.tokens.estimate * self.encoding.token_bytes
+
+    @property
+    def advice(self) -> str:
+        limit = self.conclusion.max_memory_bytes
+        # The last --max-memory counts, should the user have given one.
+        command = self.command if limit is None else (*self.command, "--max-memory", f"{limit // MIB}M")
+        return self.conclusion.remedy or " ".join(command)
+
+
+def outlook(request: Request, command: list[str]) -> Outlook:
+    """Called by the command line. `command` is what does the job, each word quoted for a shell."""
+    if STANDARD_INPUT in request.inputs:
+        raise UsageError(
+            "standard input cannot be sampled; save it to a file first, or tokenize it right away: "
+            "memwatch run tokenize -"
+        )
+    settings, resources = request.settings, request.resources
+    sources = find_inputs(request.inputs, settings.text_column, request.any_bytes)
+    encoding = encoding_named(settings.encoding)
+    reading = reading_bytes(sources, settings.text_column)
+    planned = plan(resources.max_memory_bytes, resources.workers, cores_here(), encoding.token_bytes, reading)
+    ranks = rank_file(encoding)
+    started_s = time.monotonic()
+    chosen = choose(resources.engine, encoding, ranks, check=True)
+    loaded_s = time.monotonic()
+    counter = Counter(BlockEncoder(chosen.engine, encoding, settings), settings, encoding)
+    # The same file gives the same answer, as long as there is time for the same pieces.
+    sampled = sample_inputs(sources, counter, random.Random(sources[0].fingerprint), SAMPLE_S)
+    sampled_s = time.monotonic() - loaded_s
+    if not any(each.text_bytes.estimate for each in sampled):
+        raise MemwatchError(f"{', '.join(source.name for source in sources)} is empty: there is nothing to tokenize")
+    most_text = sum(each.text_bytes.high for each in sampled)
+    usual = peak_bytes(planned, resources.max_memory_bytes, encoding.token_bytes, reading, most_text)
+    disk = _disk(request.out or Path(sources[0].path).parent)
+    return Outlook(
+        inputs=tuple(sampled),
+        encoding=encoding,
+        engine=chosen.engine.name,
+        format=settings.format,
+        speed=JobSpeed(
+            encode_s=counter.encode_s,
+            handle_s=counter.handle_s,
+            start_s=START_S + loaded_s - started_s,
+            workers=planned.workers,
+            cores=cores_here(),
+            busy_others=max(os.getloadavg()[0] - 1, 0.0),
+        ),
+        usual_bytes=usual + GUARD_BYTES,
+        least_bytes=least_bytes(encoding.token_bytes, reading) + GUARD_BYTES,
+        script=ListScript(
+            bytes_per_token=python_list.bytes_per_token(counter.shared_fraction),
+            token_bytes=encoding.token_bytes,
+            tokens_per_s=counter.list_script_speed(),
+        ),
+        memory=_memory(),
+        disk=disk,
+        command=tuple(command),
+        notes=(*([chosen.note] if chosen.note else []), *_notes(sampled, disk)),
+        sampled_s=sampled_s,
+    )
+
+
+def _memory() -> JobMemory:
+    machine = Machine()
+    try:
+        return JobMemory.of(machine.sample(time.monotonic(), time.time(), ()), rss_bytes(os.getpid()) or 0)
+    finally:
+        machine.close()
+
+
+def _disk(folder: Path) -> OutputDisk:
+    partial = 0
+    with suppress(OSError):  # Usually there is no unfinished run.
+        partial = sum(entry.stat().st_size for entry in os.scandir(folder / PARTIAL) if entry.is_file())
+    return OutputDisk(str(folder), disk_free_bytes(str(folder)), partial)
+
+
+def _notes(sampled: list[Sampled], disk: OutputDisk) -> list[str]:
+    notes = [
+        f"{each.source.name} changed during sampling; if it is still growing, there will be more tokens"
+        for each in sampled
+        if _has_changed(each.source)
+    ]
+    partly = [each for each in sampled if each.seen_share < 1]
+    for each in partly[:MOST_NAMES]:
+        if each.seen_share:
+            share = f"{100 * each.seen_share:.0f} %" if each.seen_share >= 0.01 else "less than 1 %"
+            notes.append(f"{share} of {each.source.name} was read in time; the rest is assumed to be similar")
+        else:
+            notes.append(f"{each.source.name} was not read in time; it is assumed to be similar to the others")
+    if len(partly) > MOST_NAMES:
+        notes.append(f"{len(partly) - MOST_NAMES} more files were read only in part or not at all")
+    if disk.partial_bytes:
+        held = format_size(disk.partial_bytes)
+        notes.append(f"{held} of an unfinished run are in {disk.folder}; the same command resumes it")
+    return notes
+
+
+def _has_changed(source: Input) -> bool:
+    try:
+        source.check_unchanged()
+    except MemwatchError:
+        return True
+    return False

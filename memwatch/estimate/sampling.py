@@ -1,0 +1,117 @@
+"""How many tokens each input holds, without reading it all: a few hundred pieces of it, tokenized exactly.
+
+Pieces and time are shared among the inputs by size (input_sampler.py samples one). Small inputs are tokenized as a
+whole, and the answer is exact.
+"""
+
+import math
+import random
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from memwatch.estimate.counter import Counter
+from memwatch.estimate.input_sampler import PIECE_BYTES, InputSampler, block_reader, is_enough, is_plain, usual_bytes
+from memwatch.estimate.statistics import LEAST_UNSEEN_SPREAD, Cell, Range, like_the_others, token_ranges, with_unseen
+from memwatch.model.units import MIB
+from memwatch.tokenize.blocks import Position
+from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.settings import DEFAULT_BLOCK_BYTES
+
+MOST_PIECES = 512
+MOST_STRIDE_BYTES = 1 * MIB
+# Up to here inputs are tokenized whole, unless the engine is slow or the machine very busy. The first block always is,
+# so that a small file gets its exact count whatever else runs.
+WHOLE_BYTES = 8 * MIB
+WHOLE_S = 1.0
+# Few pieces say little about the spread, so read this many even if it is late: a hard disk is slow to seek.
+LEAST_PIECES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What was found out about one input."""
+
+    source: Input
+    tokens: Range
+    text_bytes: Range  # when unpacked
+    pieces: int = 0
+    read_bytes: int = 0
+    seen_share: float = 1.0  # less where only a beginning was read in time; 0 where nothing was
+    token_count: int | None = None  # the sum of a parquet column of this name
+
+
+def sample_inputs(inputs: Sequence[Input], counter: Counter, rng: random.Random, seconds: float) -> list[Sampled]:
+    """What each input holds, in the order given."""
+    nothing = Range.exactly(0)
+    found = {i: Sampled(source, nothing, nothing) for i, source in enumerate(inputs) if not source.size_bytes}
+    found |= _tokenized_whole({i: source for i, source in enumerate(inputs) if source.size_bytes}, counter)
+    deadline_s = time.monotonic() + seconds
+    left = {i: source for i, source in enumerate(inputs) if i not in found}
+    left_bytes = total_bytes = sum(map(usual_bytes, left.values()))
+    stride = min(max(total_bytes // MOST_PIECES, 2 * PIECE_BYTES), MOST_STRIDE_BYTES)
+    seen: dict[int, InputSampler] = {}
+    count = 0
+    for i in rng.sample(list(left), len(left)):
+        now_s, size = time.monotonic(), usual_bytes(left[i])
+        if now_s > deadline_s and is_enough(count, LEAST_PIECES, deadline_s):
+            break
+        seen[i] = InputSampler(left[i], counter, rng, stride, round(MOST_PIECES * size / total_bytes))
+        seen[i].sample(now_s + max(deadline_s - now_s, 0) * size / left_bytes, -(-LEAST_PIECES // len(left)))
+        left_bytes -= size
+        count += len(seen[i].cells)
+    sampled = dict(zip(sorted(seen), _judged([seen[i] for i in sorted(seen)]), strict=True))
+    unseen = {i: source for i, source in left.items() if i not in seen}
+    found |= sampled | _like_the_others(unseen, list(sampled.values()))
+    return [found[i] for i in range(len(inputs))]
+
+
+def _tokenized_whole(inputs: dict[int, Input], counter: Counter) -> dict[int, Sampled]:
+    """Exact answers, if all inputs together are small, for those that there is time for."""
+    total_bytes, until_s = sum(map(usual_bytes, inputs.values())), time.monotonic() + WHOLE_S
+    found: dict[int, Sampled] = {}
+    for i, source in inputs.items() if total_bytes <= WHOLE_BYTES else ():
+        tokens = blocks = size = 0
+        with closing(block_reader(source, counter, Position())) as reader:
+            while (block := reader.next(DEFAULT_BLOCK_BYTES)) is not None:
+                tokens += counter.count(bytes(block.data), block.layout, source.name, block.start.offset)
+                blocks, size = blocks + 1, block.after.offset
+                if size > DEFAULT_BLOCK_BYTES and time.monotonic() > until_s:
+                    return found
+        found[i] = Sampled(source, Range.exactly(tokens), Range.exactly(size), blocks, size)
+    return found
+
+
+def _judged(samplers: Sequence[InputSampler]) -> list[Sampled]:
+    all_cells = [sampler.cells for sampler in samplers]
+    found = []
+    for sampler, cells, tokens in zip(samplers, all_cells, token_ranges(all_cells), strict=True):
+        text_bytes, share = sampler.text_bytes()
+        covered = sum(cell.length for cell in cells)
+        tokens = tokens.times(text_bytes.estimate * share / covered if covered else 0)
+        if share == 1 and text_bytes.estimate:
+            within = text_bytes.off_by / text_bytes.estimate
+            tokens = Range.around(tokens.estimate, math.hypot(tokens.off_by, within * tokens.estimate))
+        tokens = with_unseen(tokens, share, cells)
+        found.append(
+            Sampled(sampler.source, tokens, text_bytes, len(cells), sampler.read_bytes, share, sampler.token_count)
+        )
+    return found
+
+
+def _like_the_others(unseen: dict[int, Input], seen: Sequence[Sampled]) -> dict[int, Sampled]:
+    """For inputs whose turn did not come."""
+    if not unseen:
+        return {}
+    sizes = [usual_bytes(each.source) for each in seen]
+    cells = [Cell(size, size, each.tokens.estimate) for size, each in zip(sizes, seen, strict=True)]
+    tokens = like_the_others(cells, len(unseen))
+    unpacked = sum(each.text_bytes.estimate for each in seen) / sum(sizes)
+    text = Range.around(unpacked, LEAST_UNSEEN_SPREAD * unpacked)
+    found = {}
+    for i, source in unseen.items():
+        size = usual_bytes(source)
+        text_bytes = Range.exactly(size) if is_plain(source) else text.times(size)
+        found[i] = Sampled(source, tokens.times(size), text_bytes, seen_share=0.0)
+    return found

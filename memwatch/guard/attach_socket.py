@@ -1,0 +1,97 @@
+"""The door by which other views come and go: a socket beside the journal, for its owner alone.
+
+Whoever comes in is told how long the journal is at that moment, then everything that happens. So the past can be read
+from the journal and the present from the socket, and nothing is missed or seen twice.
+"""
+
+import os
+import socket
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+
+from memwatch.channel import Channel, peer_of
+from memwatch.errors import MemwatchError
+from memwatch.journal.folder import SOCKET_SUFFIX, SUFFIX
+
+MOST_WAITING = 8
+
+
+class Door:
+    """Raises OSError where there can be none; then nobody can join, and all else goes on."""
+
+    def __init__(self, journal_path: str) -> None:
+        self._path = socket_path(journal_path)
+        self._listener = socket.socket(socket.AF_UNIX)
+        # Before it has a name: there is no moment at which others could come in.
+        os.fchmod(self._listener.fileno(), 0o600)
+        try:
+            if _is_left_behind(self._path):
+                os.unlink(self._path)
+            _in_folder(self._path, self._listener.bind)
+            self._listener.listen(MOST_WAITING)
+        except OSError:
+            self._listener.close()
+            raise
+        self._listener.setblocking(False)
+
+    def fileno(self) -> int:
+        return self._listener.fileno()
+
+    def admit(self) -> Channel | None:
+        """Whoever stands at the door, if he may come in."""
+        try:
+            line, _ = self._listener.accept()
+        except OSError:
+            return None
+        if peer_of(line)[1] not in (os.geteuid(), 0):
+            line.close()
+            return None
+        return Channel(line)
+
+    def close(self) -> None:
+        self._listener.close()
+        with suppress(OSError):
+            os.unlink(self._path)
+
+
+def connect(journal_path: str) -> Channel:
+    """As a view. Raises MemwatchError if there is no guard to join."""
+    line = socket.socket(socket.AF_UNIX)
+    try:
+        _in_folder(socket_path(journal_path), line.connect)
+        if peer_of(line)[1] not in (os.geteuid(), 0):
+            raise MemwatchError(f"the guard of {journal_path} belongs to another user")
+    except OSError as error:
+        line.close()
+        raise MemwatchError("that run is over, or cannot be joined; memwatch runs tells how it went") from error
+    except MemwatchError:
+        line.close()
+        raise
+    return Channel(line)
+
+
+def socket_path(journal_path: str) -> str:
+    return os.path.abspath(journal_path).removesuffix(SUFFIX) + SOCKET_SUFFIX
+
+
+def _is_left_behind(path: str) -> bool:
+    """Of a guard that was killed, whose journal is written on: a socket, and nobody listens."""
+    with socket.socket(socket.AF_UNIX) as line:
+        try:
+            _in_folder(path, line.connect)
+        except ConnectionRefusedError:
+            return stat.S_ISSOCK(os.lstat(path).st_mode)
+        except OSError:
+            return False
+    return False
+
+
+def _in_folder(path: str, do: Callable[[str], None]) -> None:
+    """By the folder's descriptor: a socket's address holds 107 bytes, and the path may be longer."""
+    folder, name = os.path.split(path)
+    fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        do(f"/proc/self/fd/{fd}/{name}")
+    finally:
+        os.close(fd)

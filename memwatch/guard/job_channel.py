@@ -1,0 +1,139 @@
+"""The guard's end of the job API (job.py): a socket without a file that a process of the job connects to.
+
+The job inherits its name only (MEMWATCH_CHANNEL), not a descriptor: what the job leaves behind keeps nothing open, and
+the name is nobody's once the guard has gone. Everybody can read the names of such sockets, so who connects is checked.
+"""
+
+import os
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+from memwatch.channel import ADDRESS_PREFIX, Channel, peer_of
+from memwatch.guard.bounded_reader import SHARE_S, Ear, Heed
+from memwatch.probe.stat import parse_stat
+
+MOST_WAITING = 8
+MOST_CALLERS = 10  # in SHARE_S; more would keep the guard from its work
+MOST_GENERATIONS = 1000
+
+
+class JobListener:
+    """Made before the job starts, so that it can connect at once. Raises OSError where there can be none."""
+
+    def __init__(self) -> None:
+        name = ADDRESS_PREFIX + os.urandom(16).hex()
+        self.address = name
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind("\0" + name[1:])
+        self._listener.listen(MOST_WAITING)
+        self._listener.setblocking(False)
+
+    def fileno(self) -> int:
+        return self._listener.fileno()
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def accept(self, guard_pid: int) -> Channel | None:
+        """A process of the guard's job that has connected, or None. Others are turned away."""
+        try:
+            line, _ = self._listener.accept()
+        except OSError:
+            return None
+        if not is_of_job(*peer_of(line), guard_pid):
+            line.close()
+            return None
+        return Channel(line)
+
+
+class JobChannel:
+    """The process of the job that reports and takes requests: the first to connect, then the next when it is gone."""
+
+    def __init__(
+        self,
+        selector: selectors.BaseSelector,
+        listener: JobListener | None,
+        heed: Heed,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._selector = selector
+        self._listener = listener
+        self._heed = heed
+        self._clock = clock
+        self._ear: Ear | None = None
+        self._callers = 0
+        self._since_s = self._rest_until_s = float("-inf")
+        self._is_registered = False
+        self._register()
+
+    def send(self, message: dict[str, Any]) -> bool:
+        """False if it was not sent: no process of the job is connected, or it does not read."""
+        return self._ear is not None and self._ear.channel.is_open and self._ear.channel.send(message)
+
+    @property
+    def due_s(self) -> float:
+        """When `listen` is to be called again."""
+        own_s = self._rest_until_s if self._listener is not None and not self._is_registered else float("inf")
+        return own_s if self._ear is None else min(own_s, self._ear.due_s)
+
+    def listen(self) -> None:
+        now_s = self._clock()
+        if self._rest_until_s <= now_s:
+            self._register()
+        if self._ear is not None and self._ear.due_s <= now_s:
+            self._ear.listen()
+
+    def admit(self) -> None:
+        """Take in who has connected. Called when the listener is readable, and before the job's processes are reaped:
+        who connects and exits at once is still known to be of the job."""
+        if self._listener is None:
+            return
+        now_s = self._clock()
+        if now_s - self._since_s >= SHARE_S:
+            self._since_s, self._callers = now_s, 0
+        self._callers += 1
+        channel = self._listener.accept(os.getpid())
+        if channel is not None and self._ear is not None and self._ear.channel.is_open:
+            channel.close()
+        elif channel is not None:
+            if self._ear is not None:
+                self._ear.channel.close()
+            self._ear = Ear(self._selector, channel, self._heed, self._clock)
+        if self._callers >= MOST_CALLERS and self._is_registered:
+            self._selector.unregister(self._listener)
+            self._is_registered = False
+            self._rest_until_s = self._since_s + SHARE_S
+
+    def take_the_last(self) -> None:
+        """At the job's end: what was reported last, also by a process that has just connected."""
+        if self._ear is None or not self._ear.channel.is_open:
+            self.admit()
+        if self._ear is not None:
+            self._ear.take_the_last()
+
+    def _register(self) -> None:
+        if self._listener is not None and not self._is_registered:
+            self._selector.register(self._listener, selectors.EVENT_READ, self.admit)
+            self._is_registered = True
+
+
+def is_of_job(pid: int, uid: int, guard_pid: int, proc_root: str = "/proc") -> bool:
+    """Whether a process descends from the guard: orphans of the job do, because the guard adopts them.
+
+    A process that has ended already cannot be placed; it is believed if it belongs to the same user.
+    """
+    process = pid
+    for _ in range(MOST_GENERATIONS):
+        if process == guard_pid:
+            return pid != guard_pid
+        try:
+            with open(f"{proc_root}/{process}/stat", "rb") as file:
+                process = parse_stat(file.read()).parent_pid
+        except OSError:
+            return process == pid and pid > 0 and uid == os.geteuid()
+        if process <= 1 and process != guard_pid:
+            return False
+    return False

@@ -1,0 +1,20 @@
+"""Is there anything to guard a job by? The guard asks before it starts the job.
+
+It loads nothing that the guard has not loaded by then, because the job waits for the answer.
+"""
+
+from memwatch.probe.files import number_after, read_file
+
+NOTHING_TO_GUARD_BY = (
+    "memory cannot be read here (there is neither /proc/meminfo nor a cgroup limit), so memwatch would guard nothing; "
+    "mount /proc, or run the job without protection: memwatch run --unguarded -- COMMAND"
+)
+
+
+def memory_can_be_read(proc_root: str = "/proc", sys_root: str = "/sys") -> bool:
+    """The host's memory, or at least one memory limit above this process."""
+    if number_after(read_file(f"{proc_root}/meminfo") or b"", b"MemAvailable:") is not None:
+        return True
+    from memwatch.probe.glance import glance  # Only here: it takes as long to load as the guard itself.
+
+    return glance(proc_root, sys_root).available_bytes is not None

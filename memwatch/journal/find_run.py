@@ -1,0 +1,44 @@
+"""Finds the journal of a run, by what people call it."""
+
+from pathlib import Path
+
+from memwatch.errors import MemwatchError, UsageError
+from memwatch.journal.folder import SUFFIX, runs_path
+from memwatch.journal.reader import parse_event
+from memwatch.journal.run_list import journals
+from memwatch.model.units import MIB
+
+LAST = "last"
+HEAD_BYTES = MIB
+
+
+def journal_of(run: str) -> Path:
+    """`run` is an id as `memwatch runs` shows it or the unique beginning of one, "last", or a journal's path."""
+    if run.endswith(SUFFIX) or "/" in run:
+        return _file(Path(run), is_named_so=run.endswith(SUFFIX))
+    found = journals(Path(runs_path()))
+    if run == LAST:
+        if not found:
+            raise MemwatchError(f"there are no runs yet: nothing is in {runs_path()}")
+        return found[-1]
+    matching = [path for path in found if path.stem.startswith(run)]
+    exact = [path for path in matching if path.stem == run]
+    if len(matching) > 1 and not exact:
+        raise UsageError(f"{run} could be any of {len(matching)} runs; give more of its id, as memwatch runs shows it")
+    if not matching:
+        raise MemwatchError(f"there is no run {run}; memwatch runs lists those there are")
+    return (exact or matching)[0]
+
+
+def _file(path: Path, is_named_so: bool) -> Path:
+    if not path.is_file():
+        raise MemwatchError(f"{path} is not a journal: there is no such file")
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError as error:
+        raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
+    # What is named like a journal may be one that was torn, or just begun.
+    if not is_named_so and not any(parse_event(line) for line in head.splitlines()):
+        raise MemwatchError(f"{path} is not a journal of memwatch's")
+    return path

@@ -1,0 +1,154 @@
+"""Writes the machine's record: a ring of segments, of which the oldest make room.
+
+A segment is a journal (journal.py), so that a full disk, a line torn by a reset and the disk's own delays are what they
+are for every run. One that is full is packed to a tenth, which makes a week of a sample every five seconds fit; a
+crash at any moment leaves it whole, packed or not. record_files.py reads all of it.
+"""
+
+import fcntl
+import os
+import time
+import zlib
+from collections.abc import Sequence
+from contextlib import suppress
+
+from memwatch.errors import MemwatchError
+from memwatch.journal.appender import Appender
+from memwatch.journal.folder import SUFFIX, make_machine_folder, why_not
+from memwatch.journal.record_files import PACKED_SUFFIX, Segment, number_of, segments
+from memwatch.journal.writer import Journal
+from memwatch.model.units import KIB, MIB
+
+KEPT_BYTES = 200_000_000
+KEPT_S = 7 * 86400.0
+SEGMENT_BYTES = 4 * MIB
+_CHUNK_BYTES = 64 * KIB
+_GZIP_FORMAT = 31  # as zlib wants to be told; the gzip module would cost the recorder half a MiB
+_UNFINISHED = ".tmp"
+# A disk that takes longer than this to finish a segment will finish it without us.
+_LAST_SYNC_WAIT_S = 1.0
+
+
+class MachineLog:
+    """`journal` is the segment that is being written; `turn` begins the next one when it is full."""
+
+    def __init__(self, command: Sequence[str], limits: dict[str, object], segment_bytes: int = SEGMENT_BYTES) -> None:
+        """Raises MemwatchError where nothing can be kept, or another recorder is at it."""
+        try:
+            self._folder = make_machine_folder()
+            self._lock_fd = _lock(self._folder)
+        except OSError as error:
+            raise MemwatchError(why_not(error, "the state folder")) from error
+        self._command = tuple(command)
+        self._limits = limits
+        self._segment_bytes = segment_bytes
+        self.journal = self._begin(continued=False)
+
+    def turn(self) -> bool:
+        """True if a segment was full and the next one has begun: time to `tidy`, when the machine has a moment."""
+        if self.journal.size_bytes < self._segment_bytes:
+            return False
+        self.journal.close(_LAST_SYNC_WAIT_S)
+        self.journal = self._begin(continued=True)
+        return True
+
+    def tidy(self, kept_bytes: int = KEPT_BYTES, kept_s: float = KEPT_S) -> None:
+        """Packs what is full and removes what is too old or too much; 0.1 s of work, so not when every moment counts.
+
+        What cannot be done for want of space or rights is left for the next time.
+        """
+        with suppress(OSError):
+            _remove_leftovers(self._folder)
+            for segment in segments(self._folder):
+                if segment.path != self.journal.path and not segment.is_packed:
+                    pack(segment)
+        with suppress(OSError):
+            self._make_room(kept_bytes, time.time() - kept_s)
+
+    def close(self) -> None:
+        self.journal.close()
+        os.close(self._lock_fd)
+
+    def _begin(self, continued: bool) -> Journal:
+        # Twice as much as will ever be written into it, so that the journal's own thinning never begins.
+        journal = Journal(Appender(self._create), self._command, cap_bytes=4 * self._segment_bytes)
+        journal.start(self._limits, {}, continued=continued)
+        return journal
+
+    def _create(self) -> tuple[int, str]:
+        number = max((segment.number for segment in segments(self._folder)), default=0) + 1
+        name = f"{number:06d}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}{SUFFIX}"
+        path = os.path.join(self._folder, name)
+        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), path
+
+    def _make_room(self, kept_bytes: int, oldest_t: float) -> None:
+        size_bytes = self._segment_bytes  # what the open one may grow to
+        for segment in reversed(segments(self._folder)):
+            if segment.path == self.journal.path:
+                continue
+            size_bytes += segment.size_bytes
+            if size_bytes > kept_bytes or segment.written_t < oldest_t:
+                os.unlink(segment.path)
+
+
+def pack(segment: Segment) -> None:
+    """Raises OSError. The plain one goes only when the packed one is on the disk, whole and under its name."""
+    packed = segment.path.removesuffix(SUFFIX) + PACKED_SUFFIX
+    unfinished = packed + _UNFINISHED
+    try:
+        _compress(segment.path, unfinished)
+        os.utime(unfinished, (segment.written_t, segment.written_t))
+        os.rename(unfinished, packed)
+        _sync_folder(os.path.dirname(packed))
+    except OSError:
+        with suppress(OSError):
+            os.unlink(unfinished)
+        raise
+    os.unlink(segment.path)
+
+
+def _compress(source: str, target: str) -> None:
+    packer = zlib.compressobj(wbits=_GZIP_FORMAT)
+    target_fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with open(target_fd, "wb") as packed, open(source, "rb", buffering=0) as plain:
+        while chunk := plain.read(_CHUNK_BYTES):
+            packed.write(packer.compress(chunk))
+        packed.write(packer.flush())
+        packed.flush()
+        os.fsync(packed.fileno())
+
+
+def _sync_folder(folder: str) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _remove_leftovers(folder: str) -> None:
+    """What a crash left half packed, or packed and still plain."""
+    names = set(os.listdir(folder))
+    for name in names:
+        stem = name.removesuffix(_UNFINISHED)
+        is_half = stem != name and number_of(stem) is not None
+        is_twice = name.endswith(SUFFIX) and name.removesuffix(SUFFIX) + PACKED_SUFFIX in names
+        if is_half or (is_twice and number_of(name) is not None):
+            os.unlink(os.path.join(folder, name))
+
+
+def _lock(folder: str) -> int:
+    """Held as long as we live, however we die."""
+    path = os.path.join(folder, "lock")
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = os.pread(fd, 20, 0).decode(errors="replace").strip()
+        os.close(fd)
+        who = f", process {holder}" if holder.isdigit() else ""
+        raise MemwatchError(f"another memwatch record is at work for you already{who}") from error
+    with suppress(OSError):  # A full disk is no reason not to begin.
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+    return fd

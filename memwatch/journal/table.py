@@ -1,0 +1,148 @@
+"""A journal as a table: one row a sample, for spreadsheets and data frames.
+
+Columns are added at the end, never renamed. Unknown is empty, never 0. Rates are those since the row before, so the
+first row has none. Text that a spreadsheet would run as a formula has an apostrophe before it.
+"""
+
+import csv
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TextIO
+
+from memwatch.errors import printable
+from memwatch.journal.events import Event
+from memwatch.journal.plausible import plausible_sample
+from memwatch.model.programs import program_name
+from memwatch.model.rates import change_between
+from memwatch.model.sample import Process, Sample
+
+Cell = int | float | str | None
+
+COLUMNS: dict[str, str] = {
+    "time_utc": "when, as 2026-11-16T05:30:12.345Z",
+    "t_s": "the same in Unix seconds",
+    "clock_s": "monotonic clock, in seconds: what to subtract",
+    "level": "calm, watch, warn or act, as last decided",
+    "job_processes": "how many processes the job has",
+    "job_rss_bytes": "what they hold in RAM",
+    "job_swap_bytes": "what they hold in swap",
+    "total_bytes": "RAM of the machine",
+    "available_bytes": "RAM that can be had without swapping",
+    "swap_total_bytes": "swap there is",
+    "swap_used_bytes": "swap in use",
+    "limit_path": "the memory cgroup above the job with the least left",
+    "limit_bytes": "its limit",
+    "limit_used_bytes": "what it uses, without page cache",
+    "stall_some_fraction": "share of the time in which some program waited for memory",
+    "stall_full_fraction": "share of the time in which all did",
+    "io_stall_some_fraction": "share of the time in which some program waited for the disk",
+    "swap_in_bytes_s": "read back from swap, a second",
+    "swap_out_bytes_s": "written to swap, a second",
+    "major_faults_s": "pages a program had to wait for, a second",
+    "refaults_s": "pages read back soon after they were dropped, a second",
+    "disk_free_bytes": "free where the output or the record goes",
+    "gpus": "how many graphics cards",
+    "gpu_used_fraction": "how busy the busiest is",
+    "gpu_memory_used_bytes": "memory in use, of all cards",
+    "gpu_memory_total_bytes": "memory there is, of all cards",
+    "biggest_other_pid": "the biggest process that is not the job's, where one looked",
+    "biggest_other_name": "its program",
+    "biggest_other_bytes": "what it holds in RAM and swap",
+    "stands_for": "how many samples were made of which this one was kept",
+}
+
+
+def write_table(events: Iterable[Event], file: TextIO) -> int:
+    """Gives back how many rows there are. Holds one row at a time."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    level: str | None = None
+    before: Sample | None = None
+    rows = 0
+    for event in events:
+        if event["event"] == "verdict":
+            level = str(event.get("level"))
+        elif event["event"] == "sample":
+            sample = plausible_sample(event)
+            if sample is None:
+                continue
+            row = _readings(sample) | _rates(before, sample) | {"level": level, "stands_for": event.get("every", 1)}
+            writer.writerow([_cell(row.get(name)) for name in COLUMNS])
+            before = sample
+            rows += 1
+    return rows
+
+
+def _cell(value: object) -> Cell:
+    if isinstance(value, str):
+        return _harmless(printable(value))
+    return value if isinstance(value, int | float) else None
+
+
+def _harmless(text: str) -> str:
+    """Program names come from outside, and a spreadsheet runs what begins with one of these."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+
+
+def _readings(sample: Sample) -> dict[str, object]:
+    memory, limit = sample.memory, min(sample.limits, key=lambda limit: limit.available_bytes, default=None)
+    row: dict[str, object] = {
+        "time_utc": _utc(sample.t),
+        "t_s": sample.t,
+        "clock_s": sample.clock_s,
+        "disk_free_bytes": sample.disk_free_bytes,
+    }
+    if sample.job:
+        row["job_processes"] = sample.job_processes
+        row["job_rss_bytes"] = sample.job_rss_bytes
+        row["job_swap_bytes"] = sample.job_swap_bytes
+    if memory is not None:
+        row |= {"total_bytes": memory.total_bytes, "available_bytes": memory.available_bytes}
+        row["swap_total_bytes"] = memory.swap_total_bytes
+        row["swap_used_bytes"] = memory.swap_total_bytes - memory.swap_free_bytes
+    if limit is not None:
+        row |= {"limit_path": limit.path, "limit_bytes": limit.limit_bytes, "limit_used_bytes": limit.used_bytes}
+    return row | _gpus(sample) | _biggest_other(sample.others)
+
+
+def _gpus(sample: Sample) -> dict[str, object]:
+    if sample.gpus is None:
+        return {}
+    return {
+        "gpus": len(sample.gpus),
+        "gpu_used_fraction": _of_known(max, [gpu.used_fraction for gpu in sample.gpus]),
+        "gpu_memory_used_bytes": _of_known(sum, [gpu.memory_used_bytes for gpu in sample.gpus]),
+        "gpu_memory_total_bytes": _of_known(sum, [gpu.memory_total_bytes for gpu in sample.gpus]),
+    }
+
+
+def _of_known(function: Callable[[list[float]], float], values: list[int | None] | list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return function(known) if known else None
+
+
+def _biggest_other(others: tuple[Process, ...] | None) -> dict[str, object]:
+    if not others:
+        return {}
+    biggest = max(others, key=lambda process: process.rss_bytes + process.swap_bytes)
+    return {
+        "biggest_other_pid": biggest.pid,
+        "biggest_other_name": program_name(biggest.command),
+        "biggest_other_bytes": biggest.rss_bytes + biggest.swap_bytes,
+    }
+
+
+def _rates(before: Sample | None, now: Sample) -> dict[str, object]:
+    if before is None:
+        return {}
+    known = asdict(change_between(before, now, os.sysconf("SC_PAGE_SIZE")))
+    return {name: round(value, 6) for name, value in known.items() if value is not None}
+
+
+def _utc(t: float) -> str | None:
+    try:
+        return datetime.fromtimestamp(t, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    except (OverflowError, ValueError, OSError):
+        return None  # Nobody's clock shows that.

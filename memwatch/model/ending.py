@@ -1,0 +1,78 @@
+"""How a job ended, in the words that every view uses: the event list, plain lines and the closing line."""
+
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memwatch.model.units import format_duration, format_number, format_size
+
+
+def ending(event: Mapping[str, object]) -> str:
+    """The sentence for an exit event, which may come from a journal and hold anything."""
+    code, number = event.get("code"), event.get("signal")
+    if event.get("by") == "guard":
+        return "the guard stopped the job"
+    if event.get("by") == "user":
+        return "you stopped the job"
+    if event.get("kernel_oom"):
+        how = f"was killed by {signal_name(number)}" if number is not None else f"ended with code {code}"
+        return f"the job {how} after an OOM kill by the kernel"
+    if number is not None:
+        return f"the job was killed by {signal_name(number)} (not sent by memwatch)"
+    return "the job is done" if code == 0 else f"the job ended with code {code}"
+
+
+def signal_name(number: object) -> str:
+    try:
+        return signal.Signals(number).name if isinstance(number, int) else f"signal {number}"
+    except ValueError:
+        return f"signal {number}"
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What a view has seen of a run until its end. `exit` is the exit event; without it, only `code` is known."""
+
+    code: int | None
+    exit: Mapping[str, object] | None = None
+    took_s: float | None = None
+    peak_job_bytes: int | None = None
+    warnings: int = 0
+    reason: str | None = None  # of the guard's last stop or kill
+    run: str | None = None  # what `memwatch diagnose` takes; None: there is no journal
+
+
+def closing_line(summary: RunSummary) -> str:
+    """How it ended, after how long, at which peak; then what is left to do."""
+    event = {"code": summary.code} if summary.exit is None else summary.exit
+    words = ending(event)
+    if summary.took_s is not None:
+        words += f" {'in' if event.get('code') == 0 else 'after'} {format_duration(summary.took_s)}"
+    if event.get("by") == "guard" and summary.reason:
+        words += f": {summary.reason}"
+    parts = [words]
+    if summary.peak_job_bytes is not None:
+        parts.append(f"peak memory {format_size(summary.peak_job_bytes)}")
+    if summary.warnings:
+        parts.append(format_number(summary.warnings, "warning"))
+    if left_behind := _count(event.get("left_behind")):
+        parts.append(f"{left_behind} of its processes {'runs' if left_behind == 1 else 'run'} on without a guard")
+    if _asks_why(event):
+        parts.append(f"to see why: memwatch diagnose {summary.run or ''}".rstrip())
+    return "; ".join(parts)
+
+
+def needs_care(event: Mapping[str, object]) -> bool:
+    """Whether the user should know of it even where memwatch is to say as little as it can."""
+    return _asks_why(event) or bool(_count(event.get("left_behind")))
+
+
+def _asks_why(event: Mapping[str, object]) -> bool:
+    """Whether memory may have ended it, so that a diagnosis has something to say."""
+    if event.get("by") == "guard" or event.get("kernel_oom"):
+        return True
+    return event.get("by") is None and event.get("signal") == signal.SIGKILL
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and 0 < value < 1 << 31 else 0

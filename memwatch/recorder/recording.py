@@ -1,0 +1,132 @@
+"""The recorder's loop: look, judge, and write what is worth keeping.
+
+What is written when:
+
+    calm             a sample every `interval_s`, with the processes that are biggest and that grow most
+    watch and worse  every look, with processes every other second; before the first, the looks that led up to it
+    late             both looks around a time in which the recorder itself did not get to run: how long, to the second
+
+A change of level is an event of its own, as in the journal of a run.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from memwatch.decide.monitor import Monitor
+from memwatch.decide.reserve import default_reserve_bytes
+from memwatch.decide.thresholds import Level
+from memwatch.decide.verdict import Verdict
+from memwatch.decide.verdict_facts import verdict_facts
+from memwatch.journal.machine_record import MachineLog
+from memwatch.model.programs import program_name
+from memwatch.model.sample import Process, Sample
+from memwatch.probe.biggest import ProcessSizes
+from memwatch.probe.machine import Machine
+
+LOOK_S = 1.0
+LATE_S = 1.0  # beyond when a look was due; a busy desktop's scheduler is late by a tenth of that
+EARLY_S = 0.1  # A timer that fires a little early must not cost a whole look.
+PROCESSES_IN_TROUBLE_S = 2.0
+LED_UP = 10  # looks that are kept in case that trouble comes
+# Full segments that wait to be packed until a trouble is over; more would go over what the record may take.
+MOST_UNTIDY = 4
+# What trouble writes is made to last at once. Otherwise the kernel's own half minute would do, were it a promise.
+SYNC_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderSettings:
+    interval_s: float = 5.0
+    keeps_commands: bool = False
+
+
+class Recorder:
+    """`clock` and `now` are what time.monotonic and time.time are."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        processes: ProcessSizes,
+        log: MachineLog,
+        settings: RecorderSettings,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._machine = machine
+        self._processes = processes
+        self._log = log
+        self._settings = settings
+        self._clock = clock
+        self._now = now
+        self._look_s = min(LOOK_S, settings.interval_s)
+        self._monitor = Monitor(default_reserve_bytes)
+        first = self._sample()
+        self._monitor.observe(first)
+        self._level = Level.CALM
+        self._unwritten: deque[Sample] = deque(maxlen=LED_UP)
+        self._looked_s = first.clock_s
+        self._written_s = self._processes_s = self._synced_s = float("-inf")
+        self._untidy_segments = 1  # Who knows what a crash has left.
+
+    def look(self) -> float:
+        """One look, and what follows from it; gives back how long to wait for the next."""
+        sample = self._sample()
+        outlook, verdict = self._monitor.observe(sample)
+        facts = verdict_facts(outlook, verdict)
+        is_late = sample.clock_s - self._looked_s > self._look_s + LATE_S
+        if is_late or verdict.level > Level.CALM or verdict.level != self._level:
+            self._write_what_led_up()
+            self._write(sample, verdict, facts)
+            self._log.journal.sync()
+        elif sample.clock_s - self._written_s >= self._settings.interval_s - EARLY_S:
+            self._write(sample, verdict, facts)
+        else:
+            self._unwritten.append(sample)
+        self._looked_s = sample.clock_s
+        if self._untidy_segments > (0 if verdict.level < Level.WARN else MOST_UNTIDY):
+            self._log.tidy()
+            self._untidy_segments = 0
+        return max(self._look_s - (self._clock() - sample.clock_s), 0.0)
+
+    def end(self, signal_number: int | None) -> None:
+        """What comes after this was nobody's freeze: the recorder was told to stop."""
+        self._write_what_led_up()
+        self._log.journal.exit(0, signal_number, "user")
+        self._log.close()
+
+    def _sample(self) -> Sample:
+        return self._machine.sample(self._clock(), self._now(), ())
+
+    def _write_what_led_up(self) -> None:
+        for sample in self._unwritten:
+            self._log.journal.sample(sample)
+        self._unwritten.clear()
+
+    def _write(self, sample: Sample, verdict: Verdict, facts: Mapping[str, object]) -> None:
+        self._untidy_segments += self._log.turn()
+        if verdict.level == Level.CALM or sample.clock_s - self._processes_s >= PROCESSES_IN_TROUBLE_S - EARLY_S:
+            self._processes_s = sample.clock_s
+            sample = replace(sample, others=self._others(sample))
+        self._log.journal.sample(sample)
+        self._unwritten.clear()
+        self._written_s = sample.clock_s
+        if verdict.level > Level.CALM or verdict.level != self._level:
+            self._tell(sample.t, verdict, facts)
+        if sample.clock_s - self._synced_s >= SYNC_S:
+            self._synced_s = sample.clock_s
+            self._log.journal.sync()
+
+    def _tell(self, t: float, verdict: Verdict, facts: Mapping[str, object]) -> None:
+        self._level = verdict.level
+        level = verdict.level.name.lower()
+        self._log.journal.verdict(level, verdict.reason, verdict.seconds_left, t, **facts)
+
+    def _others(self, sample: Sample) -> tuple[Process, ...] | None:
+        memory = sample.memory
+        swap_in_use = memory is None or memory.swap_free_bytes < memory.swap_total_bytes
+        found = self._processes.biggest_and_growing(swap_in_use)
+        if found is None or self._settings.keeps_commands:
+            return found
+        return tuple(replace(process, command=program_name(process.command)) for process in found)

@@ -1,0 +1,55 @@
+"""Progress: how far, how fast, how much there will be, and when."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from memwatch.model.units import MIB
+from memwatch.tokenize.sizing import Expected
+
+RECENT_S = 10.0
+# The reader is about a MiB ahead of what was unpacked: before this, the two cannot be compared.
+ENOUGH_PACKED_BYTES = 8 * MIB
+
+
+@dataclass(slots=True)
+class Meter:
+    """All sizes in bytes of the input files, so that packed and plain inputs are alike."""
+
+    total_bytes: int | None
+    token_bytes: int
+    expected: Expected | None
+    _recent: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def report(self, now_s: float, done_bytes: int, tokens: int) -> dict[str, Any]:
+        self._recent.append((now_s, done_bytes))
+        while len(self._recent) > 2 and now_s - self._recent[0][0] > RECENT_S:
+            self._recent.popleft()
+        rate = self._rate()
+        projected = self.projected_tokens(done_bytes, tokens)
+        return {
+            "event": "progress",
+            "done": done_bytes,
+            "total": self.total_bytes,
+            "unit": "bytes",
+            "rate": rate,
+            "tokens": tokens,
+            "projected_tokens": projected,
+            "output_bytes": tokens * self.token_bytes,
+            "projected_output_bytes": None if projected is None else projected * self.token_bytes,
+            "eta_s": (self.total_bytes - done_bytes) / rate if rate and self.total_bytes is not None else None,
+        }
+
+    def projected_tokens(self, done_bytes: int, tokens: int) -> int | None:
+        """What was counted, and for the rest what the pieces of it that were looked at before the start tell."""
+        if not self.total_bytes or self.expected is None:
+            return None
+        so_far = self.expected.tokens_up_to(done_bytes)
+        rest = self.expected.tokens - so_far
+        if self.expected.is_packed and so_far and done_bytes >= ENOUGH_PACKED_BYTES:
+            rest *= tokens / so_far  # How much text a packed byte stands for was a guess; by now it shows.
+        return round(tokens + rest)
+
+    def _rate(self) -> float | None:
+        (first_s, first), (last_s, last) = self._recent[0], self._recent[-1]
+        return (last - first) / (last_s - first_s) if last_s > first_s else None

@@ -1,0 +1,39 @@
+"""What happened, and why; the newest last."""
+
+from memwatch.errors import printable
+from memwatch.tui.draw.lines import Line, Span, line, wrapped
+from memwatch.tui.draw.look import Look
+from memwatch.tui.draw.words import clock
+from memwatch.tui.model.picture import Happening, Picture
+
+_WORDS = {"info": "info", "warn": "WARN", "act": "ACT "}
+_ROLES = {"info": "dim", "warn": "warn", "act": "act"}
+INDENT = 15
+MOST_ROWS = 3  # for one of them
+
+
+def title(picture: Picture, look: Look) -> Line:
+    return (Span("events", "title"),)
+
+
+def row_count(picture: Picture, look: Look, width: int) -> int:
+    return sum(len(entry(happening, width, MOST_ROWS)) for happening in picture.happenings)
+
+
+def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -> list[Line]:
+    if not picture.happenings:
+        return [line(Span("no events yet", "dim"))]
+    rows: list[Line] = []
+    for happening in reversed(picture.happenings):
+        rows[:0] = entry(happening, width, 1 if height <= 2 else MOST_ROWS)
+        if len(rows) >= height + top:
+            break
+    end = max(len(rows) - top, min(height, len(rows)))
+    return rows[max(end - height, 0) : end]
+
+
+def entry(happening: Happening, width: int, most_rows: int) -> list[Line]:
+    role = _ROLES[happening.level]
+    first, *rest = wrapped(printable(happening.text), max(width - INDENT, 8), most_rows)
+    head = line(Span(f"{clock(happening.t)} ", "dim"), Span(f"{_WORDS[happening.level]}  ", role), Span(first))
+    return [head, *(line(" " * INDENT, Span(more)) for more in rest)]

@@ -1,0 +1,51 @@
+"""The job's own output, as a terminal would show it; long lines go on in the next row."""
+
+from rich.cells import cell_len, chop_cells
+
+from memwatch.tui.draw.lines import Line, Span, line
+from memwatch.tui.draw.look import Look
+from memwatch.tui.model.picture import Kind, Picture
+from memwatch.tui.model.terminal_text import TextLine
+
+
+def title(picture: Picture, look: Look) -> Line:
+    return (Span("output", "title"),)
+
+
+def subtitle(picture: Picture, look: Look) -> Line:
+    return (Span("l", "key", action="app.output"), Span(" full", "dim", action="app.output"))
+
+
+def row_count(picture: Picture, look: Look, width: int) -> int:
+    return sum(len(in_rows(text, width)) for text in picture.output)
+
+
+def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -> list[Line]:
+    """The last rows; `top` is how far they are scrolled back."""
+    if not picture.output:
+        is_replay = picture.kind == Kind.REPLAY
+        return [line(Span("the journal has no output of this moment" if is_replay else "no output yet", "dim"))]
+    rows: list[Line] = []
+    for text in reversed(picture.output):
+        # In a row or two, the start of a line tells more than its end.
+        rows[:0] = in_rows(text, width)[: 1 if height <= 2 else None]
+        if len(rows) >= height + top:
+            break
+    end = max(len(rows) - top, min(height, len(rows)))
+    return rows[max(end - height, 0) : end]
+
+
+def in_rows(text: TextLine, width: int) -> list[Line]:
+    rows: list[list[Span]] = [[]]
+    left = width
+    for run, ink in text:
+        while run:
+            piece = (chop_cells(run, left) or [""])[0] if left > 1 else ""
+            if piece:
+                rows[-1].append(Span(piece, ink=ink))
+            run = run[len(piece) :]
+            left -= cell_len(piece)
+            if run:
+                rows.append([])
+                left = max(width, 2)
+    return [tuple(row) for row in rows]

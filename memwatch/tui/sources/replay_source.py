@@ -1,0 +1,111 @@
+"""A run that is over, or part of one, from its journal: played, stepped through, gone to at any moment."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from memwatch.journal.run_index import JournalIndex
+from memwatch.tui.model.happenings import happening
+from memwatch.tui.model.picture import Happening, Kind, Picture
+from memwatch.tui.model.run_model import Story
+from memwatch.tui.sources import Event
+from memwatch.tui.sources.past import LOOK_BACK_S, take_past
+
+SPEEDS = (0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
+WHOLE_RUN_IN_S = 60.0  # at the speed that is chosen by itself
+FRAME_S = 0.2
+
+
+class ReplaySource:
+    kind = Kind.REPLAY
+
+    def __init__(self, index: JournalIndex, is_machine: bool = False) -> None:
+        """The journal must have at least one event. A record of the machine looks like the machine, without a job."""
+        self._index = index
+        self._has_job = not is_machine
+        self.start_t, self.end_t = index.times[0], index.times[-1]
+        self.now_t = self.start_t
+        self.is_playing = False
+        wish = (self.end_t - self.start_t) / WHOLE_RUN_IN_S
+        self.speed = min(SPEEDS, key=lambda speed: abs(speed - max(wish, 1)))
+        self.happenings = _happenings(index)
+        self._taken = 0
+        self._story = Story(Kind.REPLAY, self._has_job)
+        self._advance()
+
+    def start(self, changed: Callable[[list[Event]], None], ended: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._changed = changed
+        self._frame_s = time.monotonic()
+        self._next = self._loop.call_later(FRAME_S, self._frame)
+
+    def stop(self) -> None:
+        self._next.cancel()
+        self._index.close()
+
+    def picture(self) -> Picture:
+        return self._story.picture(self.now_t)
+
+    def send(self, message: Event) -> bool:
+        return False
+
+    def play(self, is_playing: bool) -> None:
+        """From the end it begins again."""
+        if is_playing and self.now_t >= self.end_t:
+            self.seek(self.start_t)
+        self.is_playing = is_playing
+
+    def faster(self, step: int) -> None:
+        self.speed = SPEEDS[min(max(SPEEDS.index(self.speed) + step, 0), len(SPEEDS) - 1)]
+
+    def seek(self, t: float) -> None:
+        back = t < self.now_t
+        self.now_t = min(max(t, self.start_t), self.end_t)
+        if back or self.now_t - self._taken_t() > LOOK_BACK_S:
+            self._story, self._taken = Story(Kind.REPLAY, self._has_job), 0
+        self._advance()
+
+    def step(self, direction: int) -> None:
+        """To the next sample, or to the one before."""
+        times = self._index.times
+        number = self._index.count_until(self.now_t) + (0 if direction > 0 else -1)
+        while 0 <= number < len(times):
+            if self._index.kinds[number] == "sample" and times[number] != self.now_t:
+                break
+            number += direction
+        self.seek(times[number] if 0 <= number < len(times) else (self.end_t if direction > 0 else self.start_t))
+
+    def to_happening(self, direction: int) -> None:
+        times = [one.t for one in self.happenings]
+        if direction > 0:
+            self.seek(next((t for t in times if t > self.now_t), self.end_t))
+        else:
+            self.seek(next((t for t in reversed(times) if t < self.now_t), self.start_t))
+
+    def _frame(self) -> None:
+        now_s = time.monotonic()
+        passed_s, self._frame_s = now_s - self._frame_s, now_s
+        if self.is_playing:
+            self.seek(self.now_t + passed_s * self.speed)
+            self.is_playing = self.now_t < self.end_t
+            self._changed([])
+        self._next = self._loop.call_later(FRAME_S, self._frame)
+
+    def _taken_t(self) -> float:
+        return self._index.times[self._taken - 1] if self._taken else self.start_t
+
+    def _advance(self) -> None:
+        count = self._index.count_until(self.now_t)
+        take_past(self._story, self._index, self._taken, count)
+        self._taken = count
+
+
+def _happenings(index: JournalIndex) -> list[Happening]:
+    found, level = [], "calm"
+    for event in index.seldom():
+        told = happening(event, level)
+        if event["event"] == "verdict":
+            level = str(event.get("level"))
+        if told is not None:
+            found.append(told)
+    return found
