@@ -32,8 +32,8 @@ class Cause(StrEnum):
     DAEMON_KILL = "daemon-kill"  # by earlyoom or nohang
     STOPPED_BY_MEMWATCH = "stopped-by-memwatch"
     DIRTY_STALL = "dirty-stall"
+    DISK_FULL = "disk-full"  # before faults: what cannot be written shows as one
     DISK_FAULT = "disk-fault"
-    DISK_FULL = "disk-full"
     GPU_XID = "gpu-xid"
     GPU_HANG = "gpu-hang"
     GPU_MEMORY = "gpu-memory"

@@ -1,5 +1,7 @@
 """Graphics cards that report an error or do not answer: NVIDIA's Xid, and hangs of amdgpu, i915, xe and nouveau."""
 
+import re
+
 from memwatch.diagnose.causes.phrases import clock, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
@@ -44,6 +46,7 @@ _OWN_FAULT = {13, 31, 32, 43, 45, 69}  # of the program on the card; the card is
 _MEMORY_DAMAGE = {48, 63, 64, 92, 94, 95, 140}
 _LINK = {74, 121, *range(144, 151)}
 
+_FAULT = re.compile(r"page fault|for process")
 _MAKERS = {
     "amdgpu": (
         "journalctl -k -b -1 | grep -i amdgpu: keep it for a report at gitlab.freedesktop.org/drm/amd.",
@@ -110,6 +113,19 @@ def _xid_advice(codes: set[int]) -> tuple[str, ...]:
     )
 
 
+def _fault_finding(driver: str, by: str, shown: list[str], known_t: list[float]) -> Finding:
+    return Finding(
+        Cause.GPU_HANG,
+        f"A program touched memory of the graphics card ({driver}) that is not its own{by}.",
+        "The card refuses the access (page fault); the program ends with an error, or the driver resets the card.",
+        Confidence.HIGH,
+        tuple(shown),
+        ("The program on the card is at fault, or its libraries and driver: update them.", *_MAKERS[driver]),
+        min(known_t, default=None),
+        max(known_t, default=None),
+    )
+
+
 def gpu_hang_findings(evidence: Evidence) -> list[Finding]:
     events = [] if evidence.log is None else [event for event in evidence.log.events if isinstance(event, GpuHang)]
     drivers = dict.fromkeys(event.driver for event in events)
@@ -123,6 +139,8 @@ def _hang_finding(driver: str, events: list[GpuHang], evidence: Evidence) -> Fin
     shown = [f"kernel log{moment(event.t, evidence.now_t)}: {event.detail}" for event in events[:3]]
     if len(events) > 3:
         shown.append(f"kernel log: {times(len(events) - 3)} more")
+    if all(_FAULT.search(event.detail) for event in events):
+        return _fault_finding(driver, by, shown, known_t)
     why = "The driver waited for work that the card did not finish, and resets it; programs on it lose what they drew."
     blame = f"{listed(named)} gave it that work, which does not mean that it is at fault." if named else ""
     return Finding(

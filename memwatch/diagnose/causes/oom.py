@@ -15,6 +15,7 @@ from memwatch.diagnose.timeline.growth import Growth
 from memwatch.model.units import GIB, format_duration, format_size
 
 ONE_INCIDENT_S = 120.0  # kills that follow one another so closely are one story
+SAME_STORY_S = 600.0
 MUCH_SHARE = 0.10  # of RAM: worth naming, where no process holds it
 LEAST_HOLDER_SHARE = 0.05
 MOST_SHARE = 0.5  # of RAM, or of the limit: whoever holds so much is the reason
@@ -137,6 +138,8 @@ def _is_same_story(group: list[OomKill], kill: OomKill) -> bool:
     is_soon = last.t is None or kill.t is None or kill.t - last.t <= ONE_INCIDENT_S
     if last.limit != kill.limit:
         return is_soon and last.name == kill.name
+    if kill.pid is None and last.t is not None and kill.t is not None:
+        return kill.t - last.t <= SAME_STORY_S  # A report without an end, after a kill for the same reason.
     return is_soon or (kill.name == last.name and kill.pid is not None)
 
 
@@ -202,7 +205,7 @@ def _reached(kill: OomKill) -> str:
 
 
 def _how_often(kills: list[OomKill]) -> str:
-    if len(kills) == 1 or not _is_spread(kills):
+    if len(kills) == 1 or not _is_spread(kills) or any(kill.t is None for kill in kills):
         return ""
     known = [kill.t for kill in kills if kill.t is not None]
     return f" {times(len(kills))} in {format_duration(max(known) - min(known))},"

@@ -51,8 +51,8 @@ def disk_fault_findings(evidence: Evidence) -> list[Finding]:
                     "a sector cannot be read or written (media error)" if is_media else None,
                     "the USB device was disconnected just before" if unplugged else None,
                     f"the same fault shows as {listed(others)}" if others else None,
-                    f"{listed([f'{task.name} ({task.pid})' for task in hung])} hung for it" if hung else None,
                     "programs that read or write there wait for minutes, or fail; memory is not the reason",
+                    f"{listed([f'{task.name} ({task.pid})' for task in hung])} hung for it" if hung else None,
                 ]
             ),
             Confidence.HIGH,

@@ -122,7 +122,10 @@ _DISKS = tuple(
         (DiskTrouble.JOURNAL, r"Aborting journal on device (?P<device>[\w-]+?)(?:-\d+)?\.?$"),
         (DiskTrouble.JOURNAL, rf"EXT[34]-fs.*\(device {_BLOCK}\).*(?:aborted journal|Journal has aborted)"),
         (DiskTrouble.JOURNAL, r"JBD2: Error -\d+ detected when updating journal superblock for (?P<device>\w+)"),
-        (DiskTrouble.ERROR, rf"(?:\w+: )?(?:I/O|critical (?:medium|target)) error, dev {_BLOCK}"),
+        (DiskTrouble.ERROR, rf"(?:\w+: )?(?:I/O|critical (?:medium|target)) error, (?:dev )?{_BLOCK}, sector"),
+        (DiskTrouble.ERROR, rf"XFS \({_BLOCK}\): .*(?:I/O error|error -?5\b|Metadata (?:CRC error|corruption))"),
+        (DiskTrouble.ERROR, rf"sd \S+ \[{_BLOCK}\].*FAILED Result: hostbyte=(?!DID_OK|0x00)"),
+        (DiskTrouble.TIMEOUT, r"sd (?P<device>[\d:]+): (?:attempting task abort|task abort|abort scheduled)"),
         (DiskTrouble.ERROR, rf"Buffer I/O error on dev(?:ice)? {_BLOCK}"),
         (DiskTrouble.ERROR, rf"EXT[34]-fs (?:error|warning) \(device {_BLOCK}\).*(?:I/O error|Error -5)"),
         (DiskTrouble.ERROR, r"BTRFS error.* bdev (?:/dev/)?(?P<device>\S+) errs: (?!wr 0, rd 0, flush 0, corrupt 0)"),
@@ -150,7 +153,7 @@ _RCU = re.compile(
 _AMD = re.compile(r".*\bring (?P<ring>\S+) timeout")
 _AMD_PROCESS = re.compile(r".*amdgpu.*Process information: process (?P<name>.*?) ?pid (?P<pid>\d+)")
 _AMD_RESET = re.compile(r"amdgpu .*GPU reset begin")
-_AMD_FAULT = re.compile(r"amdgpu .*page fault .*for process (?P<name>.*?) pid (?P<pid>\d+)")
+_AMD_FAULT = re.compile(r"amdgpu .*?(?:page fault(?!.*for process)|\bfor process (?P<name>.*?) pid (?P<pid>\d+))")
 _I915 = re.compile(r"(?:\[drm\] |i915 ).*GPU HANG: ecode [^,]*(?:, in (?P<name>.+?) \[(?P<pid>\d+)\])?")
 _I915_RESET = re.compile(
     r"i915 .*(?:(?P<name>\S+?)\[(?P<pid>\d+)\] context reset due to GPU hang|Resetting (?:chip|\w+) for)"
@@ -180,7 +183,8 @@ HINT = (
     r"nvme|ata\d|journal|read-?only|I/O error|medium error|Sense Key|lockup|LOCKUP|stall|timeout|GPU HANG|GPU hang|"
     r"GPU reset|Process information|Timedout|Engine reset|nouveau|EDAC|Hardware Error|Memory failure|temperature|"
     r"page allocation failure|USB disconnect|error: \{|OOM|oom[-_]kill|XFS|BTRFS|Buffer I/O|"
-    r"target error|machine check|page fault|offline|DID_|uas_eh|mmc\d|not responding|[Vv]oltage|power supply|IO failure"
+    r"target error|machine check|page fault|offline|DID_|task abort|uas_eh|mmc\d|"
+    r"not responding|[Vv]oltage|power supply|IO failure"
 )
 
 

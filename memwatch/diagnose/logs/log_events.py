@@ -39,7 +39,7 @@ _NOHANG_RSS = re.compile(r"\s*VmRSS: +(?P<mib>\d+) MiB")
 _NOHANG_SENT = re.compile(r"\s*Send(?:ing)? (?P<signal>SIG\w+) to the victim")
 # One of these stands in every line that begins something; nearly all lines of a log have none, and cost one look.
 _HINT = re.compile(
-    rf"{OOM_HINT}|{FAULT_HINT}|INFO: task|NVRM|nvidia|amdgpu|i915|xe |\[TTM\]|\[drm\]|No space left|ENOSPC|"
+    rf"{OOM_HINT}|{FAULT_HINT}|INFO: task|NVRM|nvidia|amdgpu|i915|xe |\[TTM\]|\[drm\]|No space left|ENOSPC|out-of-data|"
     r"microsoft-standard|zram|lowmemorykiller"
 )
 _TALOS = re.compile(r"\[talos\] Sending SIGKILL to cgroup .*\"cgroup\": \"(?P<cgroup>[^\"]*)\"")
@@ -48,7 +48,7 @@ _WSL = re.compile(r".*microsoft-standard")
 _POD_LIMIT = re.compile(r"\s+memory: +(?P<limit>\d+(?:\.\d+)?[KMGT]i?)$")
 _CAUSED_BY = re.compile(r"caused by previous Xid (?P<code>\d+)")
 _ABSURD = re.compile(r"\d{19}")  # No number in a log is that long, and Python refuses to read one of thousands.
-_FULL_DISK = re.compile(r".*(?:No space left on device|\bENOSPC\b)")
+_FULL_DISK = re.compile(r".*(?:No space left on device|\bENOSPC\b|switching pool to out-of-data-space)")
 
 
 class Killer(StrEnum):

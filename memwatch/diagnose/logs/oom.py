@@ -279,6 +279,7 @@ class OomReader:
             limit = Limit.CGROUP if chosen["before"].endswith("cgroup o") else Limit.MACHINE
             self._chosen = int(chosen["pid"]), limit
             report = self._report(t)
+            report.chosen = int(chosen["pid"]), chosen["name"]
             report.is_oom = True
             report.limit = limit
         elif not self._take_panic(t, text):
