@@ -170,7 +170,8 @@ def _not_known(evidence: Evidence, found: list[Finding]) -> list[str]:
         unknown.append("what memory did before: `memwatch record`, kept running, would have shown it")
     if evidence.log is None:
         unknown.append(
-            "what the kernel said: no log of then was found; to read it takes root, or the group adm or systemd-journal"
+            "what the kernel logged: no log of that time can be read here (root, and the groups adm and"
+            " systemd-journal, can)"
         )
     for cut in [cut for line in evidence.timelines for cut in line.cuts][-2:]:
         left = "" if cut.available_bytes is None else f", with {format_size(cut.available_bytes)} of memory available"

@@ -60,7 +60,8 @@ class Run:
     by: str | None = None
     pids: frozenset[int] = frozenset()
     peak_job_bytes: int | None = None
-    stopped_t: float | None = None  # when memwatch told it to end
+    stopped_t: float | None = None  # when memwatch sent SIGTERM
+    first_reason: str | None = None  # why memwatch acted at all, before the stop
     stop_reason: str | None = None
     actions: tuple[tuple[str, float], ...] = ()  # what was done, and when
     gpu_full_words: str | None = None  # the job's own, of a card without memory

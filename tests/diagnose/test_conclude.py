@@ -193,6 +193,15 @@ class TestKills:
         assert finding.what == "memwatch stopped python prepare.py at 9.0 GiB, before memory ran out."
         assert finding.why == "RAM is full in about 2 s."
 
+    def test_a_stop_after_a_pause_says_why_it_was_paused_at_all(self) -> None:
+        run = Run(
+            "r", "python prepare.py", by="guard", stopped_t=NOW_T - 50, ended_t=NOW_T - 48,
+            first_reason="full in 6 s: the job's 2.0 GiB limit, growing 71 MiB/s",
+            stop_reason="Paused for 40 s, and there is still no room.",
+        )  # fmt: skip
+        why = only(of(runs=(run,))).why
+        assert why.startswith("Full in 6 s: the job's 2.0 GiB limit, growing 71 MiB/s; then paused for 40 s")
+
     def test_a_signal_that_no_log_explains_is_not_known(self) -> None:
         run = Run("r", "python prepare.py", signal=9, pids=frozenset({7}))
         found = diagnose(of(runs=(run,), log=LogEvents(lines=5)))

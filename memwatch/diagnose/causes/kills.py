@@ -114,7 +114,7 @@ def _stopped_finding(run: Run, evidence: Evidence) -> Finding:
     return Finding(
         Cause.STOPPED_BY_MEMWATCH,
         f"memwatch stopped {run.name}{peak}, before memory ran out.",
-        sentence([grew, run.stop_reason], starts_with_name=grew is not None) or "Too little memory was left.",
+        sentence([grew, *_reasons(run)], starts_with_name=grew is not None) or "Too little memory was left.",
         Confidence.HIGH,
         (f"run {run.run_id}: {done}" if done else f"run {run.run_id}",),
         (
@@ -125,6 +125,14 @@ def _stopped_finding(run: Run, evidence: Evidence) -> Finding:
         run.started_t if run.stopped_t is None else run.stopped_t,
         run.ended_t,
     )
+
+
+def _reasons(run: Run) -> list[str]:
+    """Why memwatch acted, and then why it stopped the job: the second alone may only say that the first went on."""
+    first, last = (run.first_reason or "").rstrip("."), (run.stop_reason or "").rstrip(".")
+    if not first or last.lower().startswith(first.lower()):
+        return [last] if last else []
+    return [first, f"then {last[:1].lower()}{last[1:]}"] if last else [first]
 
 
 def _grew(run: Run, evidence: Evidence) -> str | None:
