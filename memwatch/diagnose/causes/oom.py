@@ -375,6 +375,8 @@ def _log_lines(kills: list[OomKill], first: OomKill, evidence: Evidence) -> list
     if first.programs:
         biggest = [f"{each.name} {format_size(each.taken_bytes)}" for each in first.programs[:3]]
         lines.append(f"the biggest then, RAM and swap: {listed(biggest)}")
+    if first.task_cgroup is not None and first.task_cgroup not in ("/", first.cgroup):
+        lines.append(f"{first.name or 'it'} was in the cgroup {first.task_cgroup}")
     adjusted = kills[0].oom_score_adj
     run = evidence.run_of(kills[0].pid)
     if run is not None:

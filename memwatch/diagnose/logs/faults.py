@@ -108,6 +108,7 @@ class ManagedKill:
 Fault = DiskFault | UsbDisconnect | Lockup | GpuHang | HardwareError | Overheating | AllocationFailure | ManagedKill
 
 _NVME_ADVICE = re.compile(r"nvme (?P<device>nvme\d+): Try \"(?P<parameters>[^\"]+)\"")
+_EMPTY_DRIVE = re.compile(r"(?:sr|fd)\d+")  # without a disc, an optical drive or a floppy reports errors at every look
 _USB_GONE = re.compile(r"usb (?P<port>[\d.-]+): USB disconnect")
 _NVME, _ATA, _BLOCK = r"nvme (?P<device>nvme\d+): ", r"(?P<device>ata\d+)(?:\.\d+)?: ", r"(?P<device>[\w-]+)"
 # What the kernel prints, with the trouble it means; the first that matches counts.
@@ -204,7 +205,7 @@ def _disk(t: float | None, text: str) -> Fault | None:
     if (match := _USB_GONE.match(text)) is not None:
         return UsbDisconnect(t, match["port"])
     for trouble, pattern in _DISKS:
-        if (match := pattern.match(text)) is not None:
+        if (match := pattern.match(text)) is not None and _EMPTY_DRIVE.fullmatch(match["device"]) is None:
             return DiskFault(t, match["device"], trouble, detail)
     return None
 

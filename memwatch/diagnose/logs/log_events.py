@@ -215,7 +215,7 @@ class _Reader:
             self._add(DaemonKill(line.t, Killer.EARLYOOM, match["name"], int(match["pid"]), rss_bytes))
         elif line.who.startswith(Killer.NOHANG):
             self._nohang(line)
-        elif isinstance(fault := read_fault(line.t, line.text), ManagedKill):
+        elif _HINT.search(line.text) and isinstance(fault := read_fault(line.t, line.text), ManagedKill):
             self._add_managed(fault)
         elif _FULL_DISK.match(line.text) is not None:
             self._add(DiskFull(line.t, line.who, line.text[:MOST_DETAIL_CHARACTERS]))

@@ -122,6 +122,42 @@ def test_a_report_in_the_middle_of_a_thread_is_read() -> None:
     assert (kill.name, kill.limit, kill.t) == ("python", Limit.MACHINE, T)
 
 
+HEALTHY = """
+[    0.000000] Linux version 6.8.0-48-generic (buildd@lcy02) (x86_64-linux-gnu-gcc-13)
+[    0.043437] mce: CPU supports 7 MCE banks
+[    0.110000] Memory: 16110000K/16777216K available (20480K kernel code, 4300K rwdata)
+[    0.200000] rcu: Hierarchical RCU implementation.
+[    0.300000] NMI watchdog: Enabled. Permanently consumes one hw-PMU counter.
+[    0.400000] EDAC MC: Ver: 3.0.0
+[    0.500000] EDAC ie31200: No ECC support
+[    1.000000] nvme nvme0: 8/0/0 default/read/poll queues
+[    1.100000] nvme nvme0: missing or invalid SUBNQN field.
+[    1.200000] ata1: SATA link up 6.0 Gbps (SStatus 133 SControl 300)
+[    1.210000] ata2: SATA link down (SStatus 0 SControl 300)
+[    1.300000] blk_update_request: I/O error, dev fd0, sector 0 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 0
+[    1.310000] Buffer I/O error on dev sr0, logical block 0, async page read
+[    1.400000] EXT4-fs (nvme0n1p2): mounted filesystem with ordered data mode. Quota mode: none.
+[    1.410000] EXT4-fs (nvme0n1p2): re-mounted r/w. Opts: errors=remount-ro
+[    1.420000] BTRFS info (device sdb1): bdev /dev/sdb1 errs: wr 0, rd 0, flush 0, corrupt 0, gen 0
+[    1.500000] amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 uses VM inv eng 0 on hub 0
+[    1.510000] i915 0000:00:02.0: [drm] GT0: GUC: submission enabled
+[    1.520000] [drm] PCIE GART of 512M enabled (table at 0x0000008000900000).
+[    1.530000] NVRM: loading NVIDIA UNIX x86_64 Kernel Module  580.65  Thu Jan  1 00:00:00 UTC 2026
+[    2.000000] systemd[1]: Listening on systemd-oomd.socket - Userspace Out-Of-Memory (OOM) Killer Socket.
+[    2.100000] usb 3-2: USB disconnect, device number 4
+[    2.200000] perf: interrupt took too long (3142 > 3141), lowering kernel.perf_event_max_sample_rate to 63600
+[    2.300000] zram0: detected capacity change from 0 to 16777216
+[    2.400000] Adding 8388604k swap on /dev/zram0.  Priority:100 extents:1 across:8388604k SSDsc
+[    2.500000] watchdog: Delayed init of the lockup detector failed: -19
+[    2.600000] NFS: Registering the id_resolver key type
+"""
+
+
+def test_a_healthy_log_has_no_events_but_what_was_unplugged() -> None:
+    events = read_log(pasted_lines(HEALTHY.strip().splitlines(), NOW_T)).events
+    assert [type(event).__name__ for event in events] == ["UsbDisconnect"]
+
+
 @settings(deadline=None)
 @given(st.lists(st.text(max_size=60)), st.sampled_from(["", "[1.0] ", "> ", "Nov 16 07:19:03 a kernel: ", "{"]))
 def test_no_text_is_too_much(texts: list[str], prefix: str) -> None:
