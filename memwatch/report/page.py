@@ -45,6 +45,7 @@ def report_page(
     body = joined(
         [
             element("h1", title),
+            _lead(diagnosis),
             element("p", _when(story, zone), class_="soft"),
             _tiles(story, zone),
             _diagnosed(diagnosis, lettered, zone),
@@ -63,6 +64,11 @@ def report_page(
         ]
     )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{element("main", body)}</body></html>\n'
+
+
+def _lead(diagnosis: Diagnosis | None) -> Html:
+    """What happened, before anything else: whoever gets the page sent reads no further at first."""
+    return element("p", diagnosis.findings[0].what, class_="lead") if diagnosis and diagnosis.findings else Html("")
 
 
 def _title(story: Story, show_commands: bool) -> str:

@@ -27,6 +27,7 @@ body {
 }
 main { max-width: 68rem; margin: 0 auto; padding: 2.2rem 1.5rem 3rem; }
 h1 { font-size: 1.7rem; line-height: 1.2; font-weight: 650; letter-spacing: -.015em; margin: 0 0 .3rem; }
+.lead { font-size: 1.08rem; margin: 0 0 .4rem; }
 h2 { font-size: 1.05rem; font-weight: 650; margin: 2.6rem 0 .8rem; }
 h3 { font-size: .9rem; font-weight: 650; margin: 0; }
 h3 small { font-size: inherit; font-weight: 400; color: var(--soft); margin-left: .25rem; }

@@ -61,6 +61,13 @@ def test_findings_are_told_with_evidence_and_advice() -> None:
     assert "2025-11-16 14:26:58 to 14:31:30 (4 min 32 s)" in text
 
 
+def test_the_first_line_says_what_happened() -> None:
+    page = report_page(freeze(), diagnosis(), zone=UTC)
+    heading = page.index("</h1>")
+    assert diagnosis().findings[0].what[:20] in page[heading : heading + 200]
+    assert 'class="lead"' not in report_page(freeze(), zone=UTC)
+
+
 def test_nothing_found_is_said() -> None:
     assert "Nothing that would explain a freeze." in report_page(freeze(), Diagnosis())
 
