@@ -47,6 +47,7 @@ from memwatch.journal.events import Event, output_event
 from memwatch.journal.writer import Journal
 from memwatch.model.sample import Process, Sample
 from memwatch.model.units import MIB
+from memwatch.probe.before_start import BeforeStart
 from memwatch.probe.glance import glance
 from memwatch.probe.machine import Machine
 from memwatch.probe.pending_signals import ENDING, is_suspended, pending_signals
@@ -80,7 +81,7 @@ class Guard:
         started_t: float,
         job_listener: JobListener | None,
         scope: JobScope,
-        shmem_before_bytes: int | None = None,
+        before_start: BeforeStart,
     ) -> None:
         self._job_pid = job_pid
         self._started_t = started_t
@@ -97,20 +98,19 @@ class Guard:
             output_folder=os.curdir,
             in_background=True,
             job_cgroup_folder=scope.cgroup_folder,
-            shmem_before_bytes=shmem_before_bytes,
+            shmem_before_bytes=before_start.shmem_bytes,
         )
         self._is_urgent = False
         self._position: InputPosition | None = InputPosition(
             in_background=True
         )  # None: the job tells of its progress itself.
         self._spared = {watcher.pid}
-        self._kernel_kills = KernelKills()
+        self._kernel_kills = KernelKills(before_start.oom_kills)
         self._holder = Holder()
         self._actor = Actor(self._job_now, watcher, self._holder, lambda stopped: self._teller.stopping(stopped))
         self._journal = Journal.open(config.record, order.command) if config.keeps_record else None
         self._teller = Teller(self._views, self._journal, order.command)
         before = glance()
-        self._kernel_kills.look(before)
         self._reserve = reserve_for(config, before)
         self._reserve_at_start_bytes = reserve_bytes(self._reserve, before)
         self._monitor = Monitor(self._reserve.of)
