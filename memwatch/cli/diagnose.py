@@ -8,7 +8,7 @@ WHAT      Swap thrashing: python prepare.py (41031) grew 2.7 -> 58.0 GiB in 9 mi
 import json
 import re
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from memwatch.diagnose.collect.all_evidence import Wanted
 from memwatch.diagnose.findings import Diagnosis
 from memwatch.errors import ExitCode, UsageError
 from memwatch.output_file import STANDARD_OUTPUT, output_file
+
+if TYPE_CHECKING:
+    from memwatch.diagnose.evidence import Evidence
 
 DAY_S = 86400.0
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(min|m|h|d|w)")
@@ -36,6 +39,8 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # Generic only in newer c
 
 @click.command()
 @click.argument("run", required=False)
+@click.option("--log", "log_file", metavar="FILE|-", help="Read only this kernel log, as pasted, from any machine.")
+@click.option("--boot", type=int, metavar="N", help="Read only the journal of an older boot: -1 is the one before.")
 @click.option("--since", "since_s", type=Age(), default="3d", show_default=True, help="How far to look back.")
 @click.option("--script", type=click.Path(exists=True, dir_okay=False), help="Read this Python script instead.")
 @click.option("--input", "input_path", type=click.Path(exists=True, dir_okay=False), help="What the script will read.")
@@ -44,6 +49,8 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # Generic only in newer c
 @click.option("--html", "html_file", type=click.Path(allow_dash=True), metavar="FILE", help="A page with charts, too.")
 def diagnose(
     run: str | None,
+    log_file: str | None,
+    boot: int | None,
     since_s: float,
     script: str | None,
     input_path: str | None,
@@ -53,8 +60,12 @@ def diagnose(
 ) -> int:
     """Tell why the machine froze, or why a job was killed: on what evidence, and what is ruled out.
 
-    RUN is one of `memwatch runs`, or a journal's path; without it, all that happened lately is looked at. With
-    --script, a Python script is read (never run) for lines that hold everything in memory.
+    RUN is one of `memwatch runs`, or a journal's path; without it, all that happened in the last days is looked at.
+
+    With --log, only that text counts: a kernel log or a whole issue thread, with any time stamps or none, quoted,
+    packed (gzip, bzip2, xz), or `journalctl -o json`.
+
+    With --script, a Python script is read (never run) for lines that hold everything in memory.
 
     Exit code 3 if a problem was found, 0 if not.
     """
@@ -66,12 +77,41 @@ def diagnose(
         from memwatch.cli.script import show_script
 
         return show_script(script, input_path, as_json)
+    if log_file is not None or boot is not None:
+        return _show_log(log_file, boot, as_json, run, html_file)
     if html_file == STANDARD_OUTPUT and as_json:
         raise UsageError("only one of --json and --html can go to standard output")
     if input_path is not None:
         raise UsageError("--input is what a script will read, so it needs --script")
     now_t = time.time()
     return _show_machine(Wanted(now_t, now_t - since_s, run, show_commands), as_json, html_file)
+
+
+def _show_log(log_file: str | None, boot: int | None, as_json: bool, run: str | None, html_file: str | None) -> int:
+    """A log alone is the evidence: of another machine, or of an older boot of this one."""
+    from memwatch.diagnose.collect.pasted_log import boot_evidence, pasted_evidence
+
+    if log_file is not None and boot is not None:
+        raise UsageError("--log and --boot name two different logs; use one")
+    if run is not None:
+        raise UsageError("with --log or --boot only that log is read, so a run cannot be named")
+    if html_file is not None:
+        raise UsageError("--html draws what memwatch recorded; a log has no samples to draw")
+    now_t = time.time()
+    evidence = boot_evidence(boot, now_t) if boot is not None else pasted_evidence(str(log_file), now_t)
+    return _show(evidence, now_t, as_json)
+
+
+def _show(evidence: "Evidence", now_t: float, as_json: bool) -> int:
+    from memwatch.cli.diagnosis_text import as_object, report, width
+    from memwatch.diagnose.conclude import diagnose as diagnosed
+
+    diagnosis = diagnosed(evidence)
+    if as_json:
+        click.echo(json.dumps(as_object(diagnosis, now_t), indent=2))
+    else:
+        click.echo("\n".join(report(diagnosis, now_t, width())))
+    return ExitCode.PROBLEM_FOUND if diagnosis.findings else ExitCode.OK
 
 
 def _show_machine(wanted: Wanted, as_json: bool, html_file: str | None) -> int:

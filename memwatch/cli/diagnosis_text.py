@@ -18,7 +18,14 @@ CONFIDENCE_COLUMN = 57
 BETWEEN = " · "
 MOST_ADVICE = 6
 
-_KILLS = (Cause.OOM_KILL, Cause.CGROUP_LIMIT, Cause.OOMD_KILL, Cause.DAEMON_KILL)
+_KILLS = (
+    Cause.OOM_KILL,
+    Cause.CGROUP_LIMIT,
+    Cause.OOM_UNKNOWN_LIMIT,
+    Cause.SYSRQ_OOM_KILL,
+    Cause.OOMD_KILL,
+    Cause.DAEMON_KILL,
+)
 _KINDS = {cause: "Kill" for cause in _KILLS} | {Cause.CPU_SATURATION: "Slow"}
 
 
@@ -33,7 +40,7 @@ def as_object(diagnosis: Diagnosis, now_t: float) -> dict[str, Any]:
 
 
 def report(diagnosis: Diagnosis, now_t: float, columns: int) -> list[str]:
-    lines: list[str] = []
+    lines = block("VERDICT", verdict(diagnosis), columns)
     for finding in diagnosis.findings:
         lines += [_head(finding, now_t, columns)]
         lines += block("WHAT", [finding.what], columns)
@@ -41,7 +48,8 @@ def report(diagnosis: Diagnosis, now_t: float, columns: int) -> list[str]:
         lines += block("EVIDENCE", finding.evidence, columns)
         lines += [""] if len(diagnosis.findings) > 1 else []
     if not diagnosis.findings:
-        lines.append("Nothing was found that would explain a freeze or a killed job.")
+        where = "in this log " if diagnosis.is_pasted else ""
+        lines.append(f"Nothing was found {where}that would explain a freeze or a killed job.")
     lines += block("RULED OUT", diagnosis.ruled_out, columns)
     lines += block("NOT KNOWN", diagnosis.not_known, columns)
     for number, advice in enumerate(_numbered(diagnosis.findings)):
@@ -49,6 +57,20 @@ def report(diagnosis: Diagnosis, now_t: float, columns: int) -> list[str]:
     lines += block("LOOKED AT", [_found(source, now_t) for source in diagnosis.sources if source.found], columns)
     lines += block("NOT SEEN", _missing(diagnosis.sources), columns)
     return lines
+
+
+def verdict(diagnosis: Diagnosis) -> list[str]:
+    """Which part of the machine is at fault, and what else fits: of a log, and wherever there are several."""
+    parts: dict[str, str] = {}
+    for finding in diagnosis.findings:
+        parts.setdefault(finding.part, finding.confidence.value)
+    if not parts or (len(parts) == 1 and not diagnosis.is_pasted):
+        return []
+    (first, confidence), *others = parts.items()
+    said = [f"{first} (confidence {confidence})"]
+    if others:
+        said.append("also: " + ", ".join(f"{part} ({sure})" for part, sure in others))
+    return said
 
 
 def _head(finding: Finding, now_t: float, columns: int) -> str:

@@ -8,62 +8,93 @@ INSTEAD   ...
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
 
 from memwatch.cli.diagnosis_text import block, width
 from memwatch.diagnose.collect.input_forecast import forecast_of
-from memwatch.diagnose.scripts.hits import Hit
-from memwatch.diagnose.scripts.read import read_script
+from memwatch.diagnose.scripts.hits import Hit, Pattern
+from memwatch.diagnose.scripts.notebooks import read_notebook
+from memwatch.diagnose.scripts.read import ScriptReading, follow_script
 from memwatch.diagnose.scripts.script_forecast import InputForecast
 from memwatch.errors import ExitCode, MemwatchError, printable
-from memwatch.model.units import MIB
+from memwatch.model.units import MIB, format_number
 
 MOST_BYTES = 4 * MIB
+MOST_NOT_FOLLOWED = 5
+_OF_TOKENS = (Pattern.TOKEN_LIST, Pattern.WHOLE_ENCODE, Pattern.LIST_TO_ARRAY)
 
 
 def show_script(path: str, input_path: str | None, as_json: bool) -> int:
-    hits = _hits(path)
+    reading, places = _read(path)
     forecast = None if input_path is None else forecast_of(input_path)
     if as_json:
-        its_input = None if forecast is None else asdict(forecast)
-        found = {"schema": 1, "script": path, "hits": [asdict(hit) for hit in hits], "input": its_input}
+        found = {
+            "schema": 1,
+            "script": path,
+            "hits": [asdict(hit) for hit in reading.hits],
+            "not_followed": [asdict(each) for each in reading.not_followed],
+            "input": None if forecast is None else asdict(forecast),
+        }
         click.echo(json.dumps(found, indent=2))
     else:
-        click.echo("\n".join(lines_of(path, hits, forecast, width())))
-    return ExitCode.PROBLEM_FOUND if hits else ExitCode.OK
+        click.echo("\n".join(lines_of(path, reading, places, forecast, width())))
+    return ExitCode.PROBLEM_FOUND if reading.hits else ExitCode.OK
 
 
-def lines_of(path: str, hits: list[Hit], forecast: InputForecast | None, columns: int) -> list[str]:
-    name = printable(os.path.basename(path))
+def lines_of(
+    path: str, reading: ScriptReading, places: Sequence[str], forecast: InputForecast | None, columns: int
+) -> list[str]:
+    """`places`: what to call each line, where it is not its number: of a notebook, the cell and the line in it."""
+    name, hits = printable(os.path.basename(path)), reading.hits
     if not hits:
-        lines = [f"{name}: no line was found that holds everything in memory"]
+        beside = "" if not reading.not_followed else ", but not all could be followed"
+        lines = [f"{name}: no line was found that holds everything in memory{beside}"]
     else:
-        places = "1 place" if len(hits) == 1 else f"{len(hits)} places"
-        lines = [f"{name} holds everything in memory in {places}"]
+        lines = [f"{name} holds everything in memory in {format_number(len(hits), 'place')}"]
     for hit in hits:
-        lines += ["", *block(f"line {hit.line}", [hit.source], columns)]
+        lines += ["", *block(f"line {hit.line}", [_placed(hit.line, hit.source, places)], columns)]
         lines += block("HOLDS", [hit.holds], columns) + block("INSTEAD", [hit.instead], columns)
+    if reading.not_followed:
+        shown = [f"line {each.line}: {each.why}" for each in reading.not_followed[:MOST_NOT_FOLLOWED]]
+        lines += ["", *block("NOT KNOWN", shown, columns)]
     if forecast is not None:
         lines += ["", *block("INPUT", forecast.sentences(), columns)]
     if hits:
-        lines += ["", *block("NEXT", ["memwatch run tokenize INPUT makes train.bin in a few hundred MiB"], columns)]
+        lines += ["", *block("NEXT", [_next(name, hits)], columns)]
     return lines
 
 
-def _hits(path: str) -> list[Hit]:
+def _placed(line: int, source: str, places: Sequence[str]) -> str:
+    return f"{source}   ({places[line - 1]})" if 0 < line <= len(places) else source
+
+
+def _next(name: str, hits: Sequence[Hit]) -> str:
+    """What fits the script: only one that makes tokens can be replaced by memwatch's tokenizer."""
+    if any(hit.pattern in _OF_TOKENS for hit in hits):
+        return "memwatch run tokenize INPUT makes train.bin in a few hundred MiB"
+    program = "jupyter nbconvert --to notebook --execute" if name.endswith(".ipynb") else "python"
+    return f"memwatch run -- {program} {name}: it is paused or stopped before memory runs out"
+
+
+def _read(path: str) -> tuple[ScriptReading, tuple[str, ...]]:
     try:
         with open(path, "rb") as file:
             source = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
     if len(source) > MOST_BYTES:
-        raise MemwatchError(f"{path} has more than {MOST_BYTES // MIB} MiB; that is no script that a person wrote")
+        raise MemwatchError(f"{path} has more than {MOST_BYTES // MIB} MiB; it is too large for a script")
     try:
-        return read_script(source)
+        if path.endswith(".ipynb"):
+            notebook = read_notebook(source)
+            return follow_script(notebook.source), notebook.places
+        return follow_script(source), ()
     except SyntaxError as error:
         where = f" in line {error.lineno}" if error.lineno else ""
         raise MemwatchError(f"{path} is not Python that can be read{where}: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
-        raise MemwatchError(f"{path} is not Python that can be read: it is no text, or nested too deeply") from error
+        kind = "a notebook" if path.endswith(".ipynb") else "Python"
+        raise MemwatchError(f"{path} cannot be read as {kind}: it is no text, or nested too deeply") from error

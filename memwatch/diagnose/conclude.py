@@ -1,14 +1,24 @@
 """Diagnose: from evidence to what happened, what is ruled out, and what is not known. Nothing is claimed that the
 evidence does not show; where it is silent, what would have spoken is named."""
 
-from memwatch.diagnose.causes.devices import disk_findings, gpu_findings, gpu_ruled_out
+from memwatch.diagnose.causes.devices import disk_findings, gpu_memory_findings, gpu_ruled_out
 from memwatch.diagnose.causes.freeze import gap_findings, stalls_since_boot
-from memwatch.diagnose.causes.hung import busy_now_findings, hung_findings, lockup_findings
-from memwatch.diagnose.causes.kills import daemon_findings, memwatch_findings, oom_findings
+from memwatch.diagnose.causes.graphics import gpu_error_findings, gpu_hang_findings
+from memwatch.diagnose.causes.hung import busy_now_findings, hung_findings
+from memwatch.diagnose.causes.kills import daemon_findings, memwatch_findings
 from memwatch.diagnose.causes.memory_shortage import kills_in, main_grower, stretch_findings
+from memwatch.diagnose.causes.oom import managed_kill_findings, oom_findings
 from memwatch.diagnose.causes.phrases import clock
+from memwatch.diagnose.causes.processor import (
+    allocation_findings,
+    hardware_findings,
+    lockup_findings,
+    overheating_findings,
+)
+from memwatch.diagnose.causes.storage import disk_fault_findings
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Diagnosis, Finding
+from memwatch.diagnose.logs.faults import ManagedKill
 from memwatch.diagnose.logs.log_events import DaemonKill
 from memwatch.diagnose.logs.oom import OomKill
 from memwatch.diagnose.timeline.model import GpuUse, Strain, Timeline
@@ -23,6 +33,7 @@ _OF_MEMORY = {
     Cause.PAGE_CACHE_CHURN,
     Cause.OOM_KILL,
     Cause.CGROUP_LIMIT,
+    Cause.OOM_UNKNOWN_LIMIT,
     Cause.STOPPED_BY_MEMWATCH,
     Cause.DAEMON_KILL,
     Cause.OOMD_KILL,
@@ -34,10 +45,17 @@ def diagnose(evidence: Evidence) -> Diagnosis:
     kept = [finding for finding in found if _is_asked_about(finding, evidence)]
     return Diagnosis(
         tuple(kept[:MOST_FINDINGS]),
-        tuple(_ruled_out(evidence, kept)),
-        tuple(_not_known(evidence, kept)),
+        () if evidence.is_pasted else tuple(_ruled_out(evidence, kept)),
+        _left_open(kept) if evidence.is_pasted else (*_left_open(kept), *_not_known(evidence, kept)),
         evidence.sources,
+        evidence.is_pasted,
     )
+
+
+def _left_open(found: list[Finding]) -> tuple[str, ...]:
+    """What the findings themselves could not tell. A pasted log is a part of a log, so it rules nothing out, and what
+    this machine could have recorded does not matter."""
+    return tuple(dict.fromkeys(missing for finding in found for missing in finding.missing))
 
 
 def _findings(evidence: Evidence) -> list[Finding]:
@@ -46,11 +64,18 @@ def _findings(evidence: Evidence) -> list[Finding]:
         *stretches,
         *gap_findings(evidence),
         *oom_findings(evidence, _told_victims(evidence)),
+        *managed_kill_findings(evidence),
         *daemon_findings(evidence),
         *memwatch_findings(evidence),
+        *disk_fault_findings(evidence),
         *disk_findings(evidence),
-        *gpu_findings(evidence),
+        *gpu_error_findings(evidence),
+        *gpu_hang_findings(evidence),
+        *gpu_memory_findings(evidence),
         *lockup_findings(evidence),
+        *hardware_findings(evidence),
+        *overheating_findings(evidence),
+        *allocation_findings(evidence),
     ]
     found += hung_findings(evidence, found)
     if not any(finding.cause in _OF_MEMORY for finding in found):
@@ -68,9 +93,9 @@ def _rank(finding: Finding) -> tuple[int, int, float]:
     )
 
 
-def _told_victims(evidence: Evidence) -> set[int]:
+def _told_victims(evidence: Evidence) -> set[int | None]:
     """Those killed in a stretch in which they were the ones that grew: that finding tells of the kill."""
-    told = set()
+    told: set[int | None] = set()
     for line in evidence.timelines:
         for stretch in line.stretches:
             grower = main_grower(stretch)
@@ -90,13 +115,17 @@ def _is_asked_about(finding: Finding, evidence: Evidence) -> bool:
 def _ruled_out(evidence: Evidence, found: list[Finding]) -> list[str]:
     causes = {finding.cause for finding in found}
     out = []
-    gpu = None if causes & {Cause.GPU_XID, Cause.GPU_MEMORY} else gpu_ruled_out(evidence, _gpus_then(evidence))
+    gpu = (
+        None
+        if causes & {Cause.GPU_XID, Cause.GPU_HANG, Cause.GPU_MEMORY}
+        else gpu_ruled_out(evidence, _gpus_then(evidence))
+    )
     if gpu is not None:
         out.append(gpu)
     if Cause.DISK_FULL not in causes and (disk := _roomy_disk(evidence)) is not None:
         out.append(disk)
     log = evidence.log
-    if log is not None and log.lines and not any(isinstance(event, OomKill) for event in log.events):
+    if log is not None and log.lines and not any(isinstance(event, OomKill | ManagedKill) for event in log.events):
         out.append("OOM kill (none in the kernel log)")
     seen = [line for line in evidence.timelines if line.knows_paging and line.samples > 1]
     if seen and not any(stretch.strain == Strain.SWAP for line in seen for stretch in line.stretches):
@@ -141,7 +170,8 @@ def _not_known(evidence: Evidence, found: list[Finding]) -> list[str]:
         unknown.append("what memory did before: `memwatch record`, kept running, would have shown it")
     if evidence.log is None:
         unknown.append(
-            "what the kernel said: no log of then was found; to read it takes root, or the group adm or systemd-journal"
+            "what the kernel logged: no log of that time can be read here (root, and the groups adm and"
+            " systemd-journal, can)"
         )
     for cut in [cut for line in evidence.timelines for cut in line.cuts][-2:]:
         left = "" if cut.available_bytes is None else f", with {format_size(cut.available_bytes)} of memory available"

@@ -60,7 +60,8 @@ class Run:
     by: str | None = None
     pids: frozenset[int] = frozenset()
     peak_job_bytes: int | None = None
-    stopped_t: float | None = None  # when memwatch told it to end
+    stopped_t: float | None = None  # when memwatch sent SIGTERM
+    first_reason: str | None = None  # why memwatch acted at all, before the stop
     stop_reason: str | None = None
     actions: tuple[tuple[str, float], ...] = ()  # what was done, and when
     gpu_full_words: str | None = None  # the job's own, of a card without memory
@@ -82,8 +83,9 @@ class Evidence:
     start_t: float | None = None  # what is older was not asked about
     end_t: float | None = None
     is_of_run: bool = False  # asked about is one run, and not the machine
+    is_pasted: bool = False  # the log is from anywhere: nothing of this machine may enter the verdict
 
-    def name_of(self, pid: int, comm: str) -> str:
+    def name_of(self, pid: int | None, comm: str) -> str:
         """As the records call it, who know more of its command line than the kernel's log does."""
         for line in self.timelines:
             seen = [line.growers, *((*each.growers, *each.swapped, *each.biggest) for each in line.stretches)]
@@ -93,5 +95,5 @@ class Evidence:
                     return growth.name
         return comm
 
-    def run_of(self, pid: int) -> Run | None:
+    def run_of(self, pid: int | None) -> Run | None:
         return next((run for run in self.runs if pid in run.pids), None)

@@ -23,14 +23,24 @@ class Cause(StrEnum):
     PAGE_CACHE_CHURN = "page-cache-churn"
     OOM_KILL = "oom-kill"
     CGROUP_LIMIT = "cgroup-limit"
+    OOM_UNKNOWN_LIMIT = "oom-unknown-limit"  # an OOM kill; the log does not say whose limit was reached
+    FRAGMENTATION = "fragmentation"  # enough memory was free, in pieces that are too small
+    LOWMEM = "lowmem"  # enough memory was free, in a zone that the request cannot use
+    ALLOCATION_FAILURE = "allocation-failure"  # of one page, at once; nobody is killed for it
+    SYSRQ_OOM_KILL = "sysrq-oom-kill"  # by hand
     OOMD_KILL = "oomd-kill"  # by systemd-oomd
     DAEMON_KILL = "daemon-kill"  # by earlyoom or nohang
     STOPPED_BY_MEMWATCH = "stopped-by-memwatch"
     DIRTY_STALL = "dirty-stall"
-    DISK_FULL = "disk-full"
+    DISK_FULL = "disk-full"  # before faults: what cannot be written shows as one
+    DISK_FAULT = "disk-fault"
     GPU_XID = "gpu-xid"
+    GPU_HANG = "gpu-hang"
     GPU_MEMORY = "gpu-memory"
+    HARDWARE_ERROR = "hardware-error"
+    CPU_LOCKUP = "cpu-lockup"
     HUNG_TASKS = "hung-tasks"
+    OVERHEATING = "overheating"
     CPU_SATURATION = "cpu-saturation"
     MEMORY_STALLS = "memory-stalls"  # since boot, at times that nobody wrote down
     UNEXPLAINED_FREEZE = "unexplained-freeze"
@@ -43,10 +53,27 @@ FREEZES = frozenset(
         Cause.PAGE_CACHE_CHURN,
         Cause.DIRTY_STALL,
         Cause.HUNG_TASKS,
+        Cause.CPU_LOCKUP,
         Cause.CPU_SATURATION,
         Cause.UNEXPLAINED_FREEZE,
     }
 )
+
+DISK, GRAPHICS, PROCESSOR, MEMORY = "disk", "graphics card", "processor", "memory"
+_PARTS = {
+    Cause.DIRTY_STALL: DISK,
+    Cause.DISK_FAULT: DISK,
+    Cause.DISK_FULL: DISK,
+    Cause.GPU_XID: GRAPHICS,
+    Cause.GPU_HANG: GRAPHICS,
+    Cause.GPU_MEMORY: GRAPHICS,
+    Cause.CPU_LOCKUP: PROCESSOR,
+    Cause.CPU_SATURATION: PROCESSOR,
+    Cause.OVERHEATING: PROCESSOR,
+    Cause.HARDWARE_ERROR: "hardware",
+    Cause.HUNG_TASKS: "not known",
+    Cause.UNEXPLAINED_FREEZE: "not known",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +86,12 @@ class Finding:
     advice: tuple[str, ...] = ()
     start_t: float | None = None
     end_t: float | None = None  # the same as start_t for a moment
+    missing: tuple[str, ...] = ()  # what the evidence leaves open, and what would tell it
+
+    @property
+    def part(self) -> str:
+        """The part of the machine that is at fault."""
+        return _PARTS.get(self.cause, MEMORY)
 
     @property
     def is_freeze(self) -> bool:
@@ -82,3 +115,4 @@ class Diagnosis:
     ruled_out: tuple[str, ...] = ()  # "GPU (0 %, 1.1 of 12.0 GiB)"
     not_known: tuple[str, ...] = ()  # each with what would tell it next time
     sources: tuple[Source, ...] = ()
+    is_pasted: bool = False  # only a log from somewhere was read, and nothing of this machine

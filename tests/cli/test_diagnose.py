@@ -1,8 +1,14 @@
 """memwatch diagnose, as a user runs it."""
 
+import bz2
+import gzip
 import json
+import lzma
 import os
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,6 +39,11 @@ def state_home(tmp_path: Path, in_utc: None, monkeypatch: pytest.MonkeyPatch) ->
     return tmp_path / "state"
 
 
+def utf_16(text: bytes) -> bytes:
+    """As PowerShell writes what `wsl dmesg` prints."""
+    return text.decode().encode("utf-16")
+
+
 def lately(name: str, folder: Path) -> Path:
     """A recorded journal, as if it had been made a minute ago."""
     events = list(read_events(RECORDED / name))
@@ -59,6 +70,76 @@ def test_the_last_run_is_looked_at_without_being_named(state_home: Path) -> None
     done = memwatch("diagnose")
     assert done.code == 3
     assert "memwatch stopped sh" in done.out
+
+
+def test_a_run_that_memwatch_stopped_is_mentioned_although_others_followed(state_home: Path) -> None:
+    folder = state_home / "memwatch" / "runs"
+    folder.mkdir(parents=True, mode=0o700)
+    lately("stopped.jsonl", folder).rename(folder / "2026-11-16-100000-1.jsonl")
+    whole_run(folder / "2026-11-16-110000-2.jsonl")
+    done = memwatch("diagnose")
+    assert done.code == 3
+    assert "memwatch stopped sh" in done.out
+    assert "grew" in done.out  # from what to what, and not only that there was no room
+    assert "memwatch replay 2026-11-16-100000-1" in done.out
+
+
+class TestLogs:
+    LOG = EXAMPLES.parent.parent / "excerpts" / "open" / "docker-limit-old-form.log"
+
+    def test_a_log_of_another_machine_is_all_the_evidence(self, state_home: Path) -> None:
+        folder = state_home / "memwatch" / "runs"
+        folder.mkdir(parents=True, mode=0o700)
+        lately("stopped.jsonl", folder)
+        done = memwatch("diagnose", "--log", self.LOG)
+        assert (done.code, done.err) == (3, "")
+        assert "ruby held 3.1 GiB of RAM" in done.out.replace("\n         ", "")
+        for word in ("memwatch stopped", "RULED OUT", "permission denied", "memwatch record"):
+            assert word not in done.out
+
+    @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress, utf_16])
+    def test_packed_and_from_standard_input(self, tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+        path = tmp_path / "messages"
+        path.write_bytes(pack(self.LOG.read_bytes()))
+        said = memwatch("diagnose", "--log", path)
+        assert said.code == 3
+        with open(path, "rb") as file:
+            piped = subprocess.run(
+                [sys.executable, "-m", "memwatch", "diagnose", "--log", "-"], stdin=file, capture_output=True, text=True
+            )
+        assert piped.returncode == 3
+        assert piped.stdout.replace("standard input", "messages") == said.out
+
+    def test_json_names_the_part_that_is_at_fault(self) -> None:
+        found = json.loads(memwatch("diagnose", "--log", self.LOG, "--json").out)
+        assert [finding["cause"] for finding in found["findings"]] == ["cgroup-limit"]
+        assert found["is_pasted"] is True
+
+    def test_prose_alone_has_nothing_in_it(self, tmp_path: Path) -> None:
+        path = tmp_path / "thread.txt"
+        path.write_text("My machine froze again.\nI think it ran out of memory, but the log is empty.\n")
+        done = memwatch("diagnose", "--log", path)
+        assert (done.code, done.err) == (0, "")
+        assert done.out.startswith("Nothing was found in this log that would explain")
+
+    def test_escape_sequences_in_a_log_are_shown_harmlessly(self, tmp_path: Path) -> None:
+        path = tmp_path / "evil.log"
+        path.write_text("[1.0] Out of memory: Killed process 7 (\x1b[31mevil) total-vm:1kB, anon-rss:900000kB\n")
+        done = memwatch("diagnose", "--log", path)
+        assert done.code == 3
+        assert "\x1b" not in done.out
+
+    def test_an_older_boot(self, tmp_path: Path) -> None:
+        mixed = RECORDED.parent / "logs" / "recorded" / "mixed.journal"
+        script = f'#!/bin/sh\ncase "$*" in *"-b -2 "*) cat {mixed};; *) exit 1;; esac\n'
+        (tmp_path / "bin" / "journalctl").write_text(script)
+        done = memwatch("diagnose", "--boot", "-2")
+        assert done.code == 3
+        assert "python3 (41031" in done.out
+        assert "journal of boot -2" in done.out
+        done = memwatch("diagnose", "--boot", "-9")
+        assert done.code == 1
+        assert "journalctl --list-boots" in error_of(done)
 
 
 def test_a_run_that_went_well_has_nothing_wrong(tmp_path: Path) -> None:
@@ -99,6 +180,10 @@ def test_command_lines_are_shown_only_when_asked_for(tmp_path: Path) -> None:
         (["--input", __file__], 2, "needs --script"),
         (["last", "--script", __file__], 2, "one at a time"),
         (["--script", "/no/such.py"], 2, "does not exist"),
+        (["--log", "/no/such.log"], 1, "cannot read such.log"),
+        (["--log", __file__, "--boot", "-1"], 2, "use one"),
+        (["last", "--log", __file__], 2, "a run cannot be named"),
+        (["--log", __file__, "--html", "x.html"], 2, "no samples to draw"),
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence(arguments: list[str], code: int, words: str) -> None:
@@ -129,6 +214,22 @@ class TestScripts:
         done = memwatch("diagnose", "--script", path)
         assert done.code == 1
         assert "is not Python that can be read in line 1" in error_of(done)
+
+    def test_nothing_is_called_fine_that_was_not_followed(self, tmp_path: Path) -> None:
+        path = tmp_path / "prepare.py"
+        path.write_text("from lib import load_documents\nout = []\nfor doc in load_documents():\n    out.append(doc)\n")
+        done = memwatch("diagnose", "--script", path)
+        assert done.code == 0
+        assert "but not all could be followed" in done.out
+        assert "line 4: the loop goes through load_documents(), which is defined elsewhere" in done.out
+
+    def test_a_notebook_names_cell_and_line(self, tmp_path: Path) -> None:
+        path = tmp_path / "prepare.ipynb"
+        path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": ["df = pd.read_csv('train.csv')"]}]}))
+        done = memwatch("diagnose", "--script", path)
+        assert done.code == 3
+        assert "(cell 1, line 1)" in done.out
+        assert "run tokenize" not in done.out  # A table is not text to be tokenized.
 
     def test_a_script_is_read_and_never_run(self, tmp_path: Path) -> None:
         path = tmp_path / "prepare.py"

@@ -1,10 +1,11 @@
-"""Causes outside RAM: a full disk, and the graphics card."""
+"""A full disk, and the memory of the graphics card."""
 
 from collections.abc import Iterable
 
-from memwatch.diagnose.causes.phrases import clock, listed, sentence
+from memwatch.diagnose.causes.phrases import clock, listed
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
+from memwatch.diagnose.logs.faults import GpuHang
 from memwatch.diagnose.logs.log_events import DiskFull, GpuError, GpuFull
 from memwatch.diagnose.timeline.model import GpuUse
 from memwatch.model.units import MIB, format_size
@@ -14,30 +15,6 @@ FULL_DISK_SHARE = 0.002
 FULL_CARD_SHARE = 0.97
 IDLE_CARD_SHARE = 0.10
 ROOMY_CARD_SHARE = 0.90
-
-# NVIDIA's own table of Xid errors says more; these are the ones that people meet.
-_XIDS = {
-    8: "the card did not finish its work in time",
-    13: "a program made the card do something it cannot",
-    31: "a program touched memory of the card that is not its own",
-    43: "the card stopped processing for a program",
-    45: "a program was ended while it used the card",
-    48: "memory of the card is damaged beyond repair (double bit error)",
-    61: "the card's own firmware failed",
-    62: "the card's own firmware failed",
-    63: "a damaged part of the card's memory was taken out of use",
-    64: "a damaged part of the card's memory could not be taken out of use",
-    74: "the link between cards (NVLink) failed",
-    79: "the card has fallen off the bus: power, heat, a riser or the slot",
-    94: "memory of the card is damaged; one program was hit",
-    95: "memory of the card is damaged; every program may be hit",
-    109: "a program kept the card from switching to another",
-    119: "the card's own processor (GSP) did not answer",
-    120: "the card's own processor (GSP) failed",
-}
-_OTHER_XID = "which NVIDIA's table of Xid errors explains"
-_RESET = "the driver reset the card, because it did not answer"
-_OWN_FAULT = (13, 31, 43, 45)  # of the program on the card; the card is well
 
 
 def disk_findings(evidence: Evidence) -> list[Finding]:
@@ -79,53 +56,7 @@ def _disk_finding(what: str, shown: list[str], t: float | None) -> Finding:
     )
 
 
-def gpu_findings(evidence: Evidence) -> list[Finding]:
-    return [*_xid_findings(evidence), *_gpu_memory_findings(evidence)]
-
-
-def _xid_findings(evidence: Evidence) -> list[Finding]:
-    events = [] if evidence.log is None else [event for event in evidence.log.events if isinstance(event, GpuError)]
-    if not events:
-        return []
-    codes = sorted({event.code for event in events if event.code is not None})
-    # Error 45 only says that another one came before it.
-    telling = [code for code in codes if code != 45] or codes
-    meaning = listed([f"Xid {code}, {_XIDS.get(code, _OTHER_XID)}" for code in telling]) if telling else _RESET
-    own = bool(codes) and all(code in _OWN_FAULT for code in codes)
-    names = [event.name for event in events if event.name]
-    by = f", while {listed(list(dict.fromkeys(names)))} ran on it" if names else ""
-    times = [event.t for event in events if event.t is not None]
-    shown = [f"kernel log at {clock(event.t, evidence.now_t)}: {_error(event)}" for event in events[:3]]
-    if len(events) > 3:
-        shown.append(f"kernel log: {len(events) - 3} more until {clock(max(times, default=None), evidence.now_t)}")
-    return [
-        Finding(
-            Cause.GPU_XID,
-            f"The graphics card reported an error{by}.",
-            sentence([meaning]),
-            Confidence.HIGH,
-            tuple(shown),
-            _xid_advice(own),
-            min(times, default=None),
-            max(times, default=None),
-        )
-    ]
-
-
-def _error(event: GpuError) -> str:
-    return event.detail if event.code is None else f"Xid {event.code}, {event.detail}".rstrip(", ")
-
-
-def _xid_advice(own: bool) -> tuple[str, ...]:
-    if own:
-        return ("The program on the card is at fault, or its driver: update both; compute-sanitizer finds the place.",)
-    return (
-        "Check the card's power, heat and slot, and update its driver; if it comes again, have the card tested.",
-        "nvidia-smi -q shows what the card itself has counted.",
-    )
-
-
-def _gpu_memory_findings(evidence: Evidence) -> list[Finding]:
+def gpu_memory_findings(evidence: Evidence) -> list[Finding]:
     shown, times, names = [], [], []
     for event in () if evidence.log is None else evidence.log.events:
         if isinstance(event, GpuFull):
@@ -162,7 +93,7 @@ def full_cards(evidence: Evidence) -> list[GpuUse]:
 def gpu_ruled_out(evidence: Evidence, uses: Iterable[GpuUse] | None) -> str | None:
     """In words; None if it cannot be ruled out. `uses` is of the time that matters, None if nobody looked then."""
     events = () if evidence.log is None else evidence.log.events
-    if uses is None or any(isinstance(event, GpuError | GpuFull) for event in events):
+    if uses is None or any(isinstance(event, GpuError | GpuFull | GpuHang) for event in events):
         return None
     cards = list(uses)
     if not cards:

@@ -1,9 +1,9 @@
-"""Hung tasks: what the kernel found to wait for minutes; and cores that were stuck, or too few."""
+"""Hung tasks, which the kernel found to wait for minutes; and cores that are too few now."""
 
-from memwatch.diagnose.causes.phrases import clock, listed
+from memwatch.diagnose.causes.phrases import listed, moment
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.log_events import HungTask, Lockup, Wait
+from memwatch.diagnose.logs.log_events import HungTask, Wait
 from memwatch.model.units import GIB, format_size
 
 BUSY_CPU_PERCENT = 80.0
@@ -19,6 +19,16 @@ _WAITS = {
     Wait.MEMORY: (
         Cause.MEMORY_STALLS,
         "Their stacks show that the kernel was making room in memory for them, or reading back what was swapped out.",
+        Confidence.MEDIUM,
+    ),
+    Wait.FILE_SYSTEM: (
+        Cause.HUNG_TASKS,
+        "Their stacks show that they waited for a file system: its disk, its server, or a lock in it.",
+        Confidence.MEDIUM,
+    ),
+    Wait.DEVICE: (
+        Cause.HUNG_TASKS,
+        "Their stacks show that they waited for a device, or its driver.",
         Confidence.MEDIUM,
     ),
     Wait.UNKNOWN: (
@@ -38,34 +48,33 @@ def hung_in(wait: Wait, start_t: float, end_t: float, evidence: Evidence) -> lis
     ]
 
 
+def hung_on_disk(start_t: float | None, end_t: float | None, evidence: Evidence) -> list[HungTask]:
+    """Tasks that hang while a disk fails, and not because memory is short."""
+    return [
+        task
+        for task in _hung_tasks(evidence)
+        if task.wait != Wait.MEMORY
+        and (task.t is None or start_t is None or end_t is None or start_t - NEAR_S <= task.t <= end_t + NEAR_S)
+    ]
+
+
+def is_same_time(t: float | None, finding: Finding) -> bool:
+    """Also where neither has a time: a pasted log often has none."""
+    return t is None or finding.start_t is None or _is_near(t, finding)
+
+
 def hung_findings(evidence: Evidence, explained: list[Finding]) -> list[Finding]:
     """Hung tasks that no other freeze explains: alone they tell that something waited, and at times for what."""
     freezes = [finding for finding in explained if finding.is_freeze]
-    left = [task for task in _hung_tasks(evidence) if not any(_is_near(task.t, finding) for finding in freezes)]
+    faults = [finding for finding in explained if finding.cause == Cause.DISK_FAULT]
+    left = [
+        task
+        for task in _hung_tasks(evidence)
+        if not any(_is_near(task.t, finding) for finding in freezes)
+        and not (task.wait != Wait.MEMORY and any(is_same_time(task.t, finding) for finding in faults))
+    ]
     groups = {wait: [task for task in left if task.wait == wait] for wait in Wait}
     return [_hung_finding(wait, tasks, evidence) for wait, tasks in groups.items() if tasks]
-
-
-def lockup_findings(evidence: Evidence) -> list[Finding]:
-    lockups = [] if evidence.log is None else [event for event in evidence.log.events if isinstance(event, Lockup)]
-    if not lockups:
-        return []
-    names = listed(list(dict.fromkeys(event.name for event in lockups)))
-    times = [event.t for event in lockups if event.t is not None]
-    longest_s = max(event.seconds for event in lockups)
-    shown = [f"soft lockup of core {event.cpu} at {clock(event.t, evidence.now_t)}" for event in lockups[:3]]
-    return [
-        Finding(
-            Cause.CPU_SATURATION,
-            f"A core was stuck in the same place for up to {longest_s} s: {names}.",
-            "A driver, or a virtual machine whose host gave it no time.",
-            Confidence.MEDIUM,
-            tuple(f"kernel log: {line}" for line in shown),
-            ("Look at what the kernel log says around that time; update the driver it names.",),
-            min(times, default=None),
-            max(times, default=None),
-        )
-    ]
 
 
 def busy_now_findings(evidence: Evidence) -> list[Finding]:
@@ -102,19 +111,25 @@ def _hung_tasks(evidence: Evidence) -> list[HungTask]:
 
 def _hung_finding(wait: Wait, tasks: list[HungTask], evidence: Evidence) -> Finding:
     cause, why, confidence = _WAITS[wait]
+    unknown = ("what they waited for: their stacks ('Call Trace') are not in the log, or name nothing known",)
     names = listed(list(dict.fromkeys(f"{task.name} ({task.pid})" for task in tasks)))
     times = [task.t for task in tasks if task.t is not None]
-    record = "Keep `memwatch record` running: it would have shown memory, swap and disk at that time."
+    record = "memwatch record: keep it running; it shows memory, swap and disk at that time."
     return Finding(
         cause,
         f"Programs hung for {max(task.seconds for task in tasks)} s and more: {names}.",
         why,
         confidence,
-        tuple(f"kernel log: {task.name} ({task.pid}) blocked at {clock(task.t, evidence.now_t)}" for task in tasks[:3]),
+        tuple(
+            f"kernel log: {task.name} ({task.pid}) blocked{moment(task.t, evidence.now_t)}"
+            + ("" if task.function is None else f", in {task.function}")
+            for task in tasks[:3]
+        ),
         (*dirty_advice(evidence), record) if wait == Wait.WRITING else (record,),
         # The kernel speaks up only after so many seconds: that is when it began.
         min((task.t - task.seconds for task in tasks if task.t is not None), default=None),
         max(times, default=None),
+        unknown if wait == Wait.UNKNOWN else (),
     )
 
 

@@ -5,17 +5,30 @@ from collections.abc import Iterable, Sequence
 
 from memwatch.model.units import format_duration, format_size
 
+# No log is older than Linux's journals; a smaller time counts from the start of a machine that nobody knows.
+SINCE_BOOT_S = 631_152_000.0  # 1990
+
 
 def clock(t: float | None, now_t: float) -> str:
-    """'14:27:10', with the date before it unless it is today's; in local time."""
+    """'14:27:10', with the date before it unless it is today's; in local time. '2 h 01 min after boot' of a pasted log
+    that counts from there."""
     if t is None:
         return "at an unknown time"
+    if 0 <= t < SINCE_BOOT_S:
+        return f"{format_duration(t)} after boot"
     try:
         when, now = time.localtime(t), time.localtime(now_t)
     except (ValueError, OverflowError, OSError):
         return "at an unknown time"  # Nobody's clock shows that.
     today = when[:3] == now[:3]
     return time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S", when)
+
+
+def moment(t: float | None, now_t: float) -> str:
+    """' at 14:27:10', ' 2 h 01 min after boot', or nothing where no time is known: to follow a word."""
+    if t is None:
+        return ""
+    return f" {clock(t, now_t)}" if 0 <= t < SINCE_BOOT_S else f" at {clock(t, now_t)}"
 
 
 def share(fraction: float) -> str:
@@ -37,10 +50,16 @@ def listed(words: Sequence[str], most: int = 3) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def sentence(parts: Iterable[str | None]) -> str:
-    """'A; b.' of the parts that are there."""
+def sentence(parts: Iterable[str | None], starts_with_name: bool = False) -> str:
+    """'A; b.' of the parts that are there. The name of a program keeps its first letter: python is not Python."""
     text = "; ".join(part for part in parts if part)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    if not text:
+        return ""
+    return f"{text}." if starts_with_name else f"{text[:1].upper()}{text[1:]}."
+
+
+def times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def took(start_t: float | None, end_t: float | None) -> str | None:

@@ -18,12 +18,15 @@ from memwatch.journal.events import Event
 from memwatch.journal.find_run import journal_of
 from memwatch.journal.folder import runs_path
 from memwatch.journal.record_files import read_machine_events
-from memwatch.journal.run_list import journals
+from memwatch.journal.run_list import RunInfo, journals
 from memwatch.model.units import format_number
 
 # What led to a run's trouble, and what came of it: a kernel may take minutes to say so.
 BEFORE_RUN_S = 60.0
 AFTER_RUN_S = 180.0
+# Of the runs that memwatch stopped: a journal may have megabytes, and all are read before anything is said.
+MOST_JOURNALS = 100
+MOST_STOPPED_RUNS = 5
 
 ReadMachine = Callable[[float, float], Iterable[Event]]
 
@@ -49,6 +52,11 @@ def collect(
     for timeline, run in _runs(wanted, booted_t, sources):
         timelines.append(timeline)
         runs.append(run)
+    for timeline, run in _stopped_runs(wanted, booted_t, runs):
+        timelines.append(timeline)
+        runs.append(run)
+        found = format_number(timeline.samples, "sample")
+        sources.append(Source(f"run {run.run_id}", found=found, start_t=timeline.start_t, end_t=timeline.end_t))
     since_t, until_t = _window(wanted, runs)
     timelines += _machine(wanted, since_t, until_t, booted_t, read_events, sources)
     log, log_sources = read_logs(wanted.now_t, since_t, places)
@@ -80,6 +88,28 @@ def _runs(wanted: Wanted, booted_t: float, sources: list[Source]) -> list[tuple[
     found = format_number(timeline.samples, "sample")
     sources.append(Source(f"run {run.run_id}", found=found, start_t=timeline.start_t, end_t=timeline.end_t))
     return [(timeline, run)]
+
+
+def _stopped_runs(wanted: Wanted, booted_t: float, known: list[Run]) -> list[tuple[Timeline, Run]]:
+    """Runs that memwatch stopped since then, beside those that are known: who asks may not know the run's id."""
+    if wanted.run is not None:
+        return []
+    seen = {run.run_id for run in known}
+    found: list[tuple[Timeline, Run]] = []
+    try:
+        recent = [path for path in journals(Path(runs_path())) if path.stat().st_mtime >= wanted.since_t]
+    except OSError:
+        return []  # Said already, of the last run.
+    for path in reversed(recent[-MOST_JOURNALS:]):
+        try:
+            info = RunInfo.read(path)
+            if info.by == "guard" and info.run_id not in seen:
+                found.append(read_run(path, wanted.show_commands, booted_t))
+        except OSError:
+            continue
+        if len(found) >= MOST_STOPPED_RUNS:
+            break
+    return found
 
 
 def _last_journal(wanted: Wanted, sources: list[Source]) -> Path | None:

@@ -51,6 +51,7 @@ def read_run(path: Path, show_commands: bool, booted_t: float | None = None) -> 
         peak_job_bytes=info.peak_job_bytes,
         stopped_t=seen.stopped_t,
         stop_reason=seen.stop_reason,
+        first_reason=seen.first_reason,
         actions=tuple(seen.actions),
         gpu_full_words=seen.gpu_full_words,
         disk_full_words=seen.disk_full_words,
@@ -101,6 +102,7 @@ class _Seen:
     actions: list[tuple[str, float]] = field(default_factory=list)
     stopped_t: float | None = None
     stop_reason: str | None = None
+    first_reason: str | None = None
     gpu_full_words: str | None = None
     disk_full_words: str | None = None
 
@@ -123,6 +125,8 @@ class _Seen:
         name, t = str(event.get("action")), float(str(event["t"]))
         if len(self.actions) < MOST_ACTIONS:
             self.actions.append((name, t))
+        if self.first_reason is None and event.get("by") == "guard" and event.get("reason"):
+            self.first_reason = str(event["reason"])[: 2 * MOST_WORDS]
         if name in ("stop", "kill") and event.get("by") == "guard":
             self.stopped_t = t
             self.stop_reason = self.stop_reason or str(event.get("reason") or "")[: 2 * MOST_WORDS]

@@ -12,6 +12,8 @@ from memwatch.diagnose.logs.log_lines import Dates, LogLine, parse_line
 from memwatch.model.units import format_number
 
 DAEMONS = ("systemd-oomd", "earlyoom", "nohang", "nohang-desktop")
+# systemd itself says a great deal; of it only this message is wanted: "killed by the OOM killer" (sd-messages.h).
+UNIT_OOM_MESSAGE = "MESSAGE_ID=fe6faa94e7774663a0da52717891d8ef"
 FILES = ("kern.log", "syslog", "messages")
 MOST_LINES = 200_000  # of each boot, the newest
 ASLEEP_S = 60.0
@@ -39,6 +41,15 @@ def read_logs(now_t: float, since_t: float, places: LogPlaces = USUAL_PLACES) ->
     return (events if reader.answered else None), reader.sources
 
 
+def read_boot(
+    boot: int, now_t: float, booted_t: float, places: LogPlaces = USUAL_PLACES
+) -> tuple[LogEvents | None, Source]:
+    """The journal of one boot, all of it; None if there is none, and then the source says why."""
+    reader = _Reader(Dates(now_t, booted_t if boot == 0 else None), float("-inf"))
+    events = read_log(reader.of_boot(places, boot), _PAGE_BYTES)
+    return (events if reader.answered else None), reader.sources[0]
+
+
 _Open = Callable[[Captured], Iterator[str]]
 
 
@@ -62,10 +73,14 @@ class _Reader:
             yield from self._taken("dmesg", lambda captured: command_lines([places.dmesg], captured))
             self._mind_sleep()
 
+    def of_boot(self, places: LogPlaces, boot: int) -> Iterator[LogLine]:
+        yield from self._taken(f"journal of boot {boot}", self._journal(places.journalctl, boot))
+
     def _journal(self, journalctl: str, boot: int) -> _Open:
         wanted = ["_TRANSPORT=kernel"]
         for daemon in DAEMONS:
             wanted += ["+", f"SYSLOG_IDENTIFIER={daemon}"]
+        wanted += ["+", UNIT_OOM_MESSAGE]
         options = ["--no-pager", "-o", "short-unix", "-b", str(boot), "-n", str(MOST_LINES)]
         return lambda captured: command_lines([journalctl, *options, *wanted], captured)
 

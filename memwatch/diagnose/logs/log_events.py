@@ -6,34 +6,32 @@ A log can be huge and repeat itself, so of each kind only the last `MOST_EVENTS`
 import re
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from memwatch.diagnose.logs.faults import HINT as FAULT_HINT
+from memwatch.diagnose.logs.faults import MOST_DETAIL_CHARACTERS, Fault, ManagedKill, Manager, read_fault
 from memwatch.diagnose.logs.log_lines import KERNEL, LogLine
+from memwatch.diagnose.logs.oom import HINT as OOM_HINT
 from memwatch.diagnose.logs.oom import OomKill, OomReader
-from memwatch.model.units import MIB
+from memwatch.model.units import KIB, MIB
 
 MOST_EVENTS = 200
 MOST_FRAMES = 60  # of a hung task's stack; it is followed by registers and by other lines
-MOST_DETAIL_CHARACTERS = 200
 
 _HUNG = re.compile(r"INFO: task (?P<name>.*):(?P<pid>\d+) (?:<.*> )?blocked.* for more than (?P<seconds>\d+) seconds")
-_FRAME = re.compile(r"\s*(?:\[<[0-9a-f]+>\] )?(?:\? )?(?P<function>[A-Za-z_][\w.]*)\+0x[0-9a-f]+/0x[0-9a-f]+")
+_FRAME = re.compile(r"\b(?P<function>[A-Za-z_][\w.]*)\+0x[0-9a-f]+/0x[0-9a-f]+")
 _XID = re.compile(
     r"NVRM: Xid \((?P<device>[^)]*)\): (?P<code>\d+)(?:, pid='?(?P<pid>\d+|<unknown>)'?)?"
     r"(?:, name=(?P<name>[^,]*))?,? ?(?P<detail>.*)"
 )
 _FALLEN = re.compile(r"NVRM: .*fallen off the bus")
-_GPU_RESET = re.compile(r"(?:amdgpu|i915|xe) .*?(?P<detail>ring \S+ timeout.*|GPU HANG.*|GPU reset begin.*)")
 _GPU_FULL = re.compile(
     r"(?:NVRM|nvidia|amdgpu|\[TTM\]|\[drm\]).*(?:out of memory|NV_ERR_NO_MEMORY|Not enough memory)", re.IGNORECASE
 )
-_LOCKUP = re.compile(
-    r"watchdog: BUG: soft lockup - CPU#(?P<cpu>\d+) stuck for (?P<seconds>\d+)s! \[(?P<name>.*):(?P<pid>\d+)\]"
-)
 _OOMD = re.compile(r"Killed (?P<cgroup>/.*?) due to (?P<reason>.*)")
 _EARLYOOM = re.compile(
-    r"sending (?P<signal>SIG\w+) to process (?P<pid>\d+)(?: uid \d+)? \"(?P<name>.*)\": "
+    r"(?:sending SIG\w+ to|killing) process (?P<pid>\d+)(?: uid \d+)? \"(?P<name>.*)\"(?: with signal \d+)?: "
     r"(?:badness|oom_score) \d+, VmRSS (?P<mib>\d+) MiB"
 )
 _NOHANG_VICTIM = re.compile(r"\s*PID: +(?P<pid>\d+), [Nn]ame: (?P<name>.*), badness: \d+")
@@ -41,16 +39,31 @@ _NOHANG_RSS = re.compile(r"\s*VmRSS: +(?P<mib>\d+) MiB")
 _NOHANG_SENT = re.compile(r"\s*Send(?:ing)? (?P<signal>SIG\w+) to the victim")
 # One of these stands in every line that begins something; nearly all lines of a log have none, and cost one look.
 _HINT = re.compile(
-    r"oom|Killed process|INFO: task|NVRM|nvidia|amdgpu|i915|xe |\[TTM\]|\[drm\]|soft lockup|No space left|ENOSPC"
+    rf"{OOM_HINT}|{FAULT_HINT}|INFO: task|NVRM|nvidia|amdgpu|i915|xe |\[TTM\]|\[drm\]|No space left|ENOSPC|out-of-data|"
+    r"microsoft-standard|zram|lowmemorykiller"
 )
+_TALOS = re.compile(r"\[talos\] Sending SIGKILL to cgroup .*\"cgroup\": \"(?P<cgroup>[^\"]*)\"")
+_LMKD = re.compile(r".*lowmemorykiller: Kill(?:ing)? '(?P<name>[^']+)' \((?P<pid>\d+)\).* to free (?P<kib>\d+)kB")
+_WSL = re.compile(r".*microsoft-standard")
+_POD_LIMIT = re.compile(r"\s+memory: +(?P<limit>\d+(?:\.\d+)?[KMGT]i?)$")
+_CAUSED_BY = re.compile(r"caused by previous Xid (?P<code>\d+)")
 _ABSURD = re.compile(r"\d{19}")  # No number in a log is that long, and Python refuses to read one of thousands.
-_FULL_DISK = re.compile(r".*(?:No space left on device|\bENOSPC\b)")
+_FULL_DISK = re.compile(r".*(?:No space left on device|\bENOSPC\b|switching pool to out-of-data-space)")
 
 
 class Killer(StrEnum):
     OOMD = "systemd-oomd"
     EARLYOOM = "earlyoom"
     NOHANG = "nohang"
+    TALOS = "Talos"
+    LMKD = "lowmemorykiller"  # of Android
+
+
+class Platform(StrEnum):
+    """Where the log comes from, as far as it changes the advice."""
+
+    WSL = "WSL 2"
+    ZRAM = "zram"
 
 
 class Wait(StrEnum):
@@ -58,6 +71,8 @@ class Wait(StrEnum):
 
     MEMORY = "memory"
     WRITING = "writing"
+    FILE_SYSTEM = "file system"
+    DEVICE = "device"
     UNKNOWN = "unknown"
 
 
@@ -68,8 +83,15 @@ _FOR_MEMORY = re.compile(
 )
 _FOR_WRITING = re.compile(
     r"balance_dirty_pages|wait_on_page_writeback|folio_wait_writeback|jbd2_|sync_inodes|do_fsync|vfs_fsync|"
-    r"file_write_and_wait|wb_wait_for_completion|xlog_|btrfs_commit_transaction|ext4_sync_file|iterate_supers"
+    r"file_write_and_wait|wb_wait_for_completion|xlog_|btrfs_commit_transaction|ext4_sync_file|iterate_supers|"
+    r"write_cache_pages|do_writepages|\w+_writepages|wb_workfn|wb_writeback|wbt_wait|rq_qos_wait"
 )
+
+
+_FOR_FILE_SYSTEM = re.compile(
+    r"(?:xfs|ext4|btrfs|zfs|zpl|spa|txg|dmu|arc|dbuf|f2fs|bch2|fuse|nfs4?|rpc|cifs|smb2|ceph|gfs2|overlayfs|ovl|ntfs3?)_"
+)
+_FOR_DEVICE = re.compile(r"(?:blk|nvme|scsi|sd|usb|dm|md|raid\d+|mmc|ata|drm|amdgpu|i915|nouveau|nvidia|mlx\d|iwl)_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +101,12 @@ class HungTask:
     name: str
     seconds: int  # at least so long
     wait: Wait = Wait.UNKNOWN
+    function: str | None = None  # of the kernel, in which it shows
 
 
 @dataclass(frozen=True, slots=True)
 class DaemonKill:
-    """systemd-oomd kills a cgroup; earlyoom and nohang a process."""
+    """systemd-oomd and Talos kill a cgroup; earlyoom and nohang a process."""
 
     t: float | None
     killer: Killer
@@ -101,19 +124,17 @@ class GpuError:
     name: str | None
     detail: str
 
+    @property
+    def first_code(self) -> int | None:
+        """The Xid that this one followed, if it names one."""
+        caused = _CAUSED_BY.search(self.detail)
+        return self.code if caused is None else int(caused["code"])
+
 
 @dataclass(frozen=True, slots=True)
 class GpuFull:
     t: float | None
     detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lockup:
-    t: float | None
-    cpu: int
-    seconds: int
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +144,7 @@ class DiskFull:
     detail: str
 
 
-LogEvent = OomKill | HungTask | DaemonKill | GpuError | GpuFull | Lockup | DiskFull
+LogEvent = OomKill | HungTask | DaemonKill | GpuError | GpuFull | DiskFull | Fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +154,14 @@ class LogEvents:
     start_t: float | None = None
     end_t: float | None = None
     lines: int = 0
+    platforms: frozenset[Platform] = frozenset()
+    pod_limit: str | None = None  # as kubectl shows it: "512Mi"
 
     def of(self, kind: type) -> list[LogEvent]:
         return [event for event in self.events if isinstance(event, kind)]
+
+
+_WHY_FIRST = list(Wait)
 
 
 @dataclass(slots=True)
@@ -170,6 +196,8 @@ class _Reader:
     end_t: float | None = None
     hung: _Hung | None = None
     victim: _Victim = field(default_factory=_Victim)
+    platforms: set[Platform] = field(default_factory=set)
+    pod_limit: str | None = None
 
     def feed(self, line: LogLine) -> None:
         self.lines += 1
@@ -187,27 +215,45 @@ class _Reader:
             self._add(DaemonKill(line.t, Killer.EARLYOOM, match["name"], int(match["pid"]), rss_bytes))
         elif line.who.startswith(Killer.NOHANG):
             self._nohang(line)
+        elif isinstance(fault := read_fault(line.t, line.text), ManagedKill):
+            self._add_managed(fault)
         elif _FULL_DISK.match(line.text) is not None:
             self._add(DiskFull(line.t, line.who, line.text[:MOST_DETAIL_CHARACTERS]))
 
     def finish(self) -> LogEvents:
         self._close_hung()
+        for kill in self.oom.finish():
+            self._add(kill)
         events = [event for kind in self.found.values() for event in kind]
         left_out = self.count - len(events)
         # A kernel line can stand in two files; the same event twice is one.
         events = sorted(dict.fromkeys(events), key=lambda event: event.t if event.t is not None else float("-inf"))
-        return LogEvents(tuple(events), left_out, self.start_t, self.end_t, self.lines)
+        return LogEvents(
+            tuple(events), left_out, self.start_t, self.end_t, self.lines, frozenset(self.platforms), self.pod_limit
+        )
 
     def _kernel(self, line: LogLine) -> None:
         t, text = line.t, line.text
         if self.hung is None and not self.oom.is_reading and _HINT.search(text) is None:
+            if self.pod_limit is None and (limit := _POD_LIMIT.match(text)) is not None:
+                self.pod_limit = limit["limit"]
             return
         if self.hung is not None:
             self._stack(self.hung, text)
-        kill = self.oom.feed(t, text)
-        if kill is not None:
+        is_of_report = False
+        for kill in self.oom.feed(t, text):
             self._add(kill)
-        elif (match := _HUNG.match(text)) is not None:
+            is_of_report = True
+        if not is_of_report:
+            self._other(t, text)
+
+    def _other(self, t: float | None, text: str) -> None:
+        """What is no part of an OOM report."""
+        if _WSL.match(text) is not None:
+            self.platforms.add(Platform.WSL)
+        if "zram" in text:
+            self.platforms.add(Platform.ZRAM)
+        if (match := _HUNG.match(text)) is not None:
             self._close_hung()
             self.hung = _Hung(HungTask(t, int(match["pid"]), match["name"], int(match["seconds"])))
         elif (match := _XID.search(text)) is not None:
@@ -218,19 +264,30 @@ class _Reader:
             self._add(GpuError(t, 79, "", None, "GPU has fallen off the bus"))
         elif _GPU_FULL.match(text) is not None:
             self._add(GpuFull(t, text[:MOST_DETAIL_CHARACTERS]))
-        elif (match := _GPU_RESET.match(text)) is not None:
-            self._add(GpuError(t, None, "", None, match["detail"][:MOST_DETAIL_CHARACTERS]))
-        elif (match := _LOCKUP.match(text)) is not None:
-            self._add(Lockup(t, int(match["cpu"]), int(match["seconds"]), match["name"]))
+        elif (match := _TALOS.match(text)) is not None:
+            self._add(DaemonKill(t, Killer.TALOS, match["cgroup"].removeprefix("/sys/fs/cgroup")))
+        elif (match := _LMKD.match(text)) is not None:
+            self._add(DaemonKill(t, Killer.LMKD, match["name"], int(match["pid"]), int(match["kib"]) * KIB))
         elif _FULL_DISK.match(text) is not None:
             self._add(DiskFull(t, KERNEL, text[:MOST_DETAIL_CHARACTERS]))
+        elif (fault := read_fault(t, text)) is not None:
+            self._add_managed(fault) if isinstance(fault, ManagedKill) else self._add(fault)
+
+    def _add_managed(self, kill: ManagedKill) -> None:
+        """systemd says it twice of one unit: when a process is killed, and when the unit has failed for it."""
+        last = self.found.get(ManagedKill)
+        if kill.manager == Manager.SYSTEMD and last and last[-1] == kill:
+            return
+        self._add(kill)
 
     def _stack(self, hung: _Hung, text: str) -> None:
         hung.lines += 1
-        if (frame := _FRAME.match(text)) is not None and hung.task.wait == Wait.UNKNOWN:
+        for frame in _FRAME.finditer(text):
             wait = _wait(frame["function"])
-            task = hung.task
-            hung.task = HungTask(task.t, task.pid, task.name, task.seconds, wait)
+            # Whoever makes room in memory may wait for a write as well, and a write for a file system and its device:
+            # the first of them is why.
+            if _WHY_FIRST.index(wait) < _WHY_FIRST.index(hung.task.wait):
+                hung.task = replace(hung.task, wait=wait, function=frame["function"])
         if hung.lines >= MOST_FRAMES:
             self._close_hung()
 
@@ -255,6 +312,12 @@ class _Reader:
 
 
 def _wait(function: str) -> Wait:
-    if _FOR_MEMORY.match(function):
-        return Wait.MEMORY
-    return Wait.WRITING if _FOR_WRITING.match(function) else Wait.UNKNOWN
+    for wait, pattern in (
+        (Wait.MEMORY, _FOR_MEMORY),
+        (Wait.WRITING, _FOR_WRITING),
+        (Wait.FILE_SYSTEM, _FOR_FILE_SYSTEM),
+        (Wait.DEVICE, _FOR_DEVICE),
+    ):
+        if pattern.match(function):
+            return wait
+    return Wait.UNKNOWN

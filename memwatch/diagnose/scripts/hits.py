@@ -21,6 +21,17 @@ class Pattern(StrEnum):
     WHOLE_PARQUET = "whole-parquet"
     WHOLE_ARRAY = "whole-array"
     DATASET_IN_MEMORY = "dataset-in-memory"
+    WORKER_RESULTS = "worker-results"
+    TRAINER = "trainer"
+
+
+@dataclass(frozen=True, slots=True)
+class NotFollowed:
+    """A line of which the source does not tell how much it holds."""
+
+    line: int
+    source: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,5 +102,13 @@ WORDS = {
     Pattern.DATASET_IN_MEMORY: (
         "the whole dataset, which datasets would otherwise map from disk",
         "leave it on disk (no keep_in_memory, no to_pandas, no list), and go through it with for",
+    ),
+    Pattern.WORKER_RESULTS: (
+        "what every worker returns, until the last one is done",
+        "for result in pool.imap(work, inputs, chunksize=16): write it to the file, and keep none",
+    ),
+    Pattern.TRAINER: (
+        "every sentence of the corpus, several times over, while it trains",
+        "input_sentence_size=10_000_000, shuffle_input_sentence=True: a sample gives the same vocabulary",
     ),
 }

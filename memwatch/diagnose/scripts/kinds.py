@@ -14,10 +14,29 @@ class Kind(Enum):
     ENCODED = auto()  # the tokens of one text
     EMPTY = auto()  # a list that waits to be filled; a few things may be in it already
     EMPTY_TEXT = auto()
+    EMPTY_MAP = auto()  # a dict that waits to be filled
+    EMPTY_LISTS = auto()  # a dict whose values are lists
+    STREAM = auto()  # one piece of the input after another: csv rows, an own generator, results of workers
+    TABLE = auto()  # a whole data frame, or a column of it
+    POOL = auto()  # of multiprocessing: its map() returns a list
+    EXECUTOR = auto()  # of concurrent.futures: its map() returns an iterator
 
 
 Names = Mapping[str, Kind]
 FEW = 3
+DATA = (Kind.FILE, Kind.WHOLE, Kind.DATASET, Kind.STREAM, Kind.TABLE)  # a loop over one of these goes through the input
+_STANDARD_INPUT = {"sys.stdin", "sys.stdin.buffer"}
+_POOLS = {"Pool", "ThreadPool"}
+_EXECUTORS = {"ProcessPoolExecutor", "ThreadPoolExecutor", "Executor"}
+TABLES = re.compile(r"(?:pd|pandas|pl|polars)\.read_(?:csv|table|json|ndjson|pickle|feather|excel|fwf|ipc|avro)")
+PARQUET = re.compile(
+    r"(?:pd|pandas|pl|polars)\.read_(?:parquet|orc)|(?:pq|pyarrow\.parquet)\.read_table|pa\.csv\.read_csv"
+)
+_IN_PARTS = ("chunksize", "iterator", "nrows", "n_rows")
+_OF_TABLE = {"iterrows", "itertuples", "iter_rows", "tolist", "to_list", "to_pylist", "dropna", "sample", "astype"}
+_SAME_PIECES = {"tqdm", "iter", "reversed", "auto_tqdm"}  # what goes through them stays what it is
+_PARSERS = {f"{module}.loads" for module in ("json", "ujson", "orjson", "simplejson", "rapidjson", "pickle")}
+_LOADERS = {f"{module}.load" for module in ("json", "ujson", "simplejson", "rapidjson", "pickle", "cPickle", "dill")}
 
 OPENERS = {"open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open", "zstandard.open"}
 READERS = {"read", "readlines", "read_text", "read_bytes"}
@@ -30,12 +49,16 @@ _ENCODERS = re.compile(r"(?:batch_)?encode(?:_\w+)?|(?:\w+_)?tokeni[sz]er?(?:_\w
 _CODECS = {"encoding", "enc", "codec", "charset", "errors"}
 _TEXT_METHODS = {"lower", "upper", "strip", "replace", "encode", "decode", "split", "splitlines", "rstrip", "lstrip"}
 _DATASET_METHODS = {"map", "filter", "shuffle", "select", "train_test_split", "with_format", "rename_column"}
-_WRAPPERS = {"tqdm", "tqdm.tqdm", "enumerate", "iter", "reversed", "sorted", "zip", "islice", "itertools.islice"}
+WRAPPERS = {"tqdm", "tqdm.tqdm", "enumerate", "iter", "reversed", "sorted", "zip", "islice", "itertools.islice"}
 
 
 def kind_of(node: ast.expr, names: Names) -> Kind | None:
     if isinstance(node, ast.Name):
         return names.get(node.id)
+    if isinstance(node, ast.Attribute):
+        return Kind.FILE if dotted(node) in _STANDARD_INPUT else names.get(dotted(node))
+    if isinstance(node, ast.Dict) and not node.keys:
+        return Kind.EMPTY_MAP
     if isinstance(node, ast.NamedExpr):
         return kind_of(node.value, names)
     if isinstance(node, ast.List) and len(node.elts) <= FEW:
@@ -63,8 +86,26 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
         return Kind.EMPTY
     if is_whole_read(node, names) or is_whole_json(node, names):
         return Kind.WHOLE
-    if name.rpartition(".")[2] == "load_dataset":
+    end = name.rpartition(".")[2]
+    if (TABLES.fullmatch(name) or PARQUET.fullmatch(name)) and not is_small(node):
+        return None if is_in_parts(node) else Kind.TABLE
+    if end in _SAME_PIECES and node.args:
+        inner = kind_of(node.args[0], names)
+        return inner if inner in DATA else None
+    if name in _PARSERS and any(kind_of(each, names) == Kind.WHOLE for each in node.args):
+        return Kind.WHOLE
+    if end == "load_dataset":
         return Kind.DATASET
+    if end in _POOLS:
+        return Kind.POOL
+    if end in _EXECUTORS:
+        return Kind.EXECUTOR
+    if end == "as_completed" or (name in ("csv.reader", "csv.DictReader") and _takes_data(node, names)):
+        return Kind.STREAM
+    if end == "defaultdict" and node.args and dotted(node.args[0]) in ("list", "dict"):
+        return Kind.EMPTY_LISTS
+    if name in ("dict", "OrderedDict", "collections.OrderedDict") and not node.args and not node.keywords:
+        return Kind.EMPTY_MAP
     if is_encoder(node):
         return Kind.TOKENS if any(kind_of(each, names) == Kind.WHOLE for each in node.args) else Kind.ENCODED
     if isinstance(node.func, ast.Attribute):
@@ -73,6 +114,12 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
             return Kind.WHOLE
         if inner == Kind.DATASET and node.func.attr in _DATASET_METHODS:
             return Kind.DATASET
+        if inner == Kind.TABLE and node.func.attr in _OF_TABLE:
+            return Kind.TABLE
+        if inner == Kind.POOL and node.func.attr.startswith("imap"):
+            return Kind.STREAM
+        if inner == Kind.EXECUTOR and node.func.attr == "map":
+            return Kind.STREAM
     if name in ("list", "tuple") and node.args:
         return Kind.WHOLE if kind_of(node.args[0], names) in (Kind.FILE, Kind.WHOLE) else None
     return names.get(f"{name}()") if name else None
@@ -90,14 +137,26 @@ def is_whole_read(node: ast.Call, names: Names) -> bool:
 
 
 def is_whole_json(node: ast.Call, names: Names) -> bool:
-    return dotted(node.func) == "json.load" and any(kind_of(each, names) == Kind.FILE for each in node.args)
+    """json.load(f), pickle.load(f): the whole document as Python objects."""
+    return dotted(node.func) in _LOADERS and any(kind_of(each, names) == Kind.FILE for each in node.args)
+
+
+def is_in_parts(node: ast.Call) -> bool:
+    """pd.read_csv(path, chunksize=...) returns one part after another; nrows limits it."""
+    return any(keyword_of(node, name) is not None for name in _IN_PARTS)
+
+
+def _takes_data(node: ast.Call, names: Names) -> bool:
+    return any(kind_of(each, names) in DATA for each in node.args)
 
 
 def holds_all(node: ast.ListComp, names: Names) -> bool:
     """Every line of a file, or the tokens of each of many texts."""
     first = node.generators[0]
     if is_data(first.iter, names):
-        return not any(each.ifs for each in node.generators) or has_encoder(node)
+        return all(is_plain(test) for each in node.generators for test in each.ifs) or has_encoder(node)
+    if isinstance(node.elt, ast.Call) and dotted(node.elt.func).endswith(".result"):
+        return not is_bounded(first.iter)
     return has_encoder(node) and _is_nested(node) and not is_bounded(first.iter)
 
 
@@ -108,14 +167,31 @@ def _is_nested(node: ast.ListComp) -> bool:
 
 def is_data(node: ast.expr, names: Names) -> bool:
     """A loop over it goes through the input: a file, its pieces, or a dataset."""
-    if kind_of(node, names) in (Kind.FILE, Kind.WHOLE, Kind.DATASET):
+    if kind_of(node, names) in DATA:
         return True
-    if not isinstance(node, ast.Call):
+    if not isinstance(node, ast.Call) or _is_slice_of_few(node):
         return False
     if any(reads_in_pieces(each, names) for each in ast.walk(node)):
         return True
-    # tqdm(f), enumerate(lines), and read(f, 1_000_000) of one's own.
-    return any(kind_of(each, names) in (Kind.FILE, Kind.WHOLE, Kind.DATASET) for each in node.args)
+    # tqdm(f), enumerate(tqdm(lines)), and read(f, 1_000_000) of one's own.
+    return any(is_data(each, names) for each in node.args)
+
+
+def _is_slice_of_few(node: ast.Call) -> bool:
+    """islice(f, 100) ends soon; islice(f, 0, None) does not."""
+    if dotted(node.func).rpartition(".")[2] != "islice" or len(node.args) < 2:
+        return False
+    stop = node.args[1] if len(node.args) == 2 else node.args[2]
+    return isinstance(stop, ast.Constant) and isinstance(stop.value, int)
+
+
+def is_plain(test: ast.expr) -> bool:
+    """It leaves out what is empty or short, and no more: 'if line', 'if not line.strip()', 'if len(line) > 20'."""
+    if isinstance(test, ast.UnaryOp):
+        return is_plain(test.operand)
+    if isinstance(test, ast.Compare):
+        return isinstance(test.left, ast.Call) and dotted(test.left.func) == "len"
+    return isinstance(test, ast.Name) or (isinstance(test, ast.Call) and dotted(test.func).endswith("strip"))
 
 
 def reads_in_pieces(node: ast.AST, names: Names) -> bool:
@@ -136,7 +212,7 @@ def is_bounded(node: ast.expr) -> bool:
     name = dotted(node.func)
     if name == "range":
         return all(isinstance(each, ast.Constant) for each in node.args)
-    return name in _WRAPPERS and bool(node.args) and is_bounded(node.args[0])
+    return _is_slice_of_few(node) or (name in WRAPPERS and bool(node.args) and is_bounded(node.args[0]))
 
 
 def is_encoder(node: ast.expr) -> bool:

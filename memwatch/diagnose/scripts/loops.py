@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass
 
-from memwatch.diagnose.scripts.kinds import Names, dotted, is_bounded, is_data, names_in, reads_in_pieces
+from memwatch.diagnose.scripts.kinds import WRAPPERS, Names, dotted, is_bounded, is_data, names_in, reads_in_pieces
 
 _LETTING_GO = {"clear", "pop", "popleft"}
 
@@ -14,6 +14,7 @@ class Loop:
     is_bounded: bool
     lets_go: frozenset[str]  # names that are emptied in it, or whose size ends it
     gives: frozenset[str]  # names that it gives a new value at every turn
+    over: str | None = None  # the function whose result it goes through
 
 
 def loop_of(node: ast.For | ast.AsyncFor | ast.While, names: Names) -> Loop:
@@ -22,7 +23,28 @@ def loop_of(node: ast.For | ast.AsyncFor | ast.While, names: Names) -> Loop:
         given = {each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr)}
         return Loop(reads, False, frozenset(_lets_go(node)), frozenset(given | _assigned(node)))
     gives = frozenset(set(names_in(node.target)) | _assigned(node))
-    return Loop(is_data(node.iter, names), is_bounded(node.iter), frozenset(_lets_go(node)), gives)
+    ends_soon = is_bounded(node.iter) or _is_ended_by_a_counter(node)
+    called = node.iter
+    while isinstance(called, ast.Call) and dotted(called.func) in WRAPPERS and called.args:
+        called = called.args[0]
+    over = dotted(called.func) if isinstance(called, ast.Call) else None
+    return Loop(is_data(node.iter, names), ends_soon, frozenset(_lets_go(node)), gives, over or None)
+
+
+def _is_ended_by_a_counter(loop: ast.For | ast.AsyncFor) -> bool:
+    """for i, line in enumerate(f): if i >= 1000: break; or a counter that the loop adds to."""
+    counters = {each.target.id for each in ast.walk(loop) if isinstance(each, ast.AugAssign)
+                and isinstance(each.target, ast.Name) and isinstance(each.value, ast.Constant)}  # fmt: skip
+    if isinstance(loop.target, ast.Tuple) and loop.target.elts and "enumerate" in set(names_in(loop.iter)):
+        counters |= set(names_in(loop.target.elts[0]))
+    return any(
+        isinstance(node, ast.If)
+        and any(isinstance(each, ast.Break | ast.Return) for each in node.body)
+        and isinstance(node.test, ast.Compare)
+        and isinstance(node.test.left, ast.Name)
+        and node.test.left.id in counters
+        for node in loop.body
+    )
 
 
 def _assigned(loop: ast.AST) -> set[str]:
@@ -40,23 +62,41 @@ def _lets_go(loop: ast.AST) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(loop):
         if isinstance(node, ast.Assign):
-            targets = [target.id for target in node.targets if isinstance(target, ast.Name)]
-            found |= {name for name in targets if _lets_go_of(name, node.value)}
+            for target in node.targets:
+                found |= _let_go_by(target, node.value)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LETTING_GO:
             found.add(dotted(node.func.value))
         elif isinstance(node, ast.Delete):
-            found |= {name for target in node.targets for name in names_in(target)}
+            found |= {name for target in node.targets for name in (*names_in(target), _base(target))}
         elif isinstance(node, ast.If) and any(isinstance(each, ast.Break | ast.Return) for each in node.body):
             found |= _measured(node.test)
     return found
 
 
+def _let_go_by(target: ast.expr, value: ast.expr) -> set[str]:
+    """x = [], self.x = [], and x, n = [], 0."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        pairs = zip(target.elts, value.elts, strict=True)
+        return {name for each, its_value in pairs for name in _let_go_by(each, its_value)}
+    name = dotted(target) if isinstance(target, ast.Name | ast.Attribute) else ""
+    return {name} if name and _lets_go_of(name, value) else set()
+
+
 def _lets_go_of(name: str, value: ast.expr) -> bool:
     """It becomes something else, or a part of what it was."""
+    if "." in name:
+        return isinstance(value, ast.Subscript) or all(
+            dotted(each) != name for each in ast.walk(value) if isinstance(each, ast.Attribute)
+        )
     return isinstance(value, ast.Subscript) or name not in set(names_in(value))
 
 
 def _measured(test: ast.expr) -> set[str]:
     """The x of len(x) in a test."""
     calls = [node for node in ast.walk(test) if isinstance(node, ast.Call) and dotted(node.func) == "len" and node.args]
-    return {name for call in calls for name in names_in(call.args[0])}
+    return {name for call in calls for name in (*names_in(call.args[0]), _base(call.args[0]))}
+
+
+def _base(node: ast.expr) -> str:
+    """'self.rows' of self.rows[:10]."""
+    return _base(node.value) if isinstance(node, ast.Subscript) else dotted(node)

@@ -5,15 +5,22 @@ are passed over, and so is what cannot be told from the source.
 """
 
 import ast
+import re
 import warnings
+from dataclasses import dataclass
 
-from memwatch.diagnose.scripts.hits import WORDS, Hit, Pattern
+from memwatch.diagnose.scripts.hits import WORDS, Hit, NotFollowed, Pattern
 from memwatch.diagnose.scripts.kinds import (
+    PARQUET,
+    TABLES,
     Kind,
     dotted,
     has_encoder,
     holds_all,
+    is_bounded,
     is_encoder,
+    is_in_parts,
+    is_plain,
     is_small,
     is_whole_json,
     is_whole_read,
@@ -24,18 +31,45 @@ from memwatch.diagnose.scripts.kinds import (
 from memwatch.diagnose.scripts.loops import Loop, loop_of
 
 MOST_HITS = 50
+# Modules whose ways of loading are known here, or that load nothing.
+_KNOWN_MODULES = frozenset(
+    """
+    argparse array ast asyncio bz2 codecs collections concurrent contextlib copy csv dataclasses datasets datetime enum
+    functools glob gzip hashlib heapq io itertools json logging lzma math multiprocessing np numpy orjson os pandas
+    pathlib pd pickle pl polars pq pyarrow queue random re sentencepiece shutil spm string struct subprocess sys
+    tempfile threading tiktoken time tokenizers torch tqdm transformers types typing ujson urllib uuid warnings zipfile
+    zlib
+    """.split()  # noqa: SIM905
+)
 SOURCE_CHARACTERS = 100
 
 _ARRAYS = {"np.array", "numpy.array", "np.asarray", "numpy.asarray", "torch.tensor", "array.array", "np.fromiter"}
 _JOINING = {"np.concatenate", "numpy.concatenate", "np.append", "numpy.append", "np.hstack", "torch.cat"}
-_TABLES = {"pd.read_csv", "pandas.read_csv", "pd.read_table", "pandas.read_table", "pd.read_json", "pandas.read_json"}
-_PARQUET = {"pd.read_parquet", "pandas.read_parquet", "pq.read_table", "pyarrow.parquet.read_table", "pa.csv.read_csv"}
+_OF_PARTS = _JOINING | {"pd.concat", "pandas.concat", "pl.concat", "np.vstack", "np.stack", "torch.stack"}
+# What torch.load reads is a model far more often than data.
+_MODEL = re.compile(r"(?i)ckpt|checkpoint|model|weights?|state|optim|embedding|resume|best|last|pretrained|lora")
+# Names of functions of others that may return everything there is.
+_MAY_LOAD = re.compile(
+    r"(?i)^(?:load|read|get|fetch|iter|parse)?_?\w*(?:docs?|documents?|corpus|dataset|data|texts?|lines|rows)$"
+)
 _TEXT_ARRAYS = {"np.loadtxt", "numpy.loadtxt", "np.genfromtxt", "numpy.genfromtxt"}
 _BINARY_ARRAYS = {"np.fromfile", "numpy.fromfile"}
 _FROM_DATASET = {"to_pandas", "to_list", "to_dict"}
 
 
+@dataclass(frozen=True, slots=True)
+class ScriptReading:
+    """What a script holds, by line, and what could not be told: without the second, no hits would mean too much."""
+
+    hits: list[Hit]
+    not_followed: list[NotFollowed]
+
+
 def read_script(source: bytes | str) -> list[Hit]:
+    return follow_script(source).hits
+
+
+def follow_script(source: bytes | str) -> ScriptReading:
     """Raises SyntaxError, ValueError, RecursionError or MemoryError where it is not Python that can be read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # An invalid escape in somebody's script is not our business.
@@ -44,7 +78,12 @@ def read_script(source: bytes | str) -> list[Hit]:
     reader = _Reader(text.splitlines())
     reader.visit(tree)
     hits = {(hit.line, hit.pattern): hit for hit in reader.hits}
-    return sorted(hits.values(), key=lambda hit: hit.line)[:MOST_HITS]
+    told = {hit.line for hit in hits.values()}
+    left = {each.line: each for each in reader.not_followed if each.line not in told}
+    return ScriptReading(
+        sorted(hits.values(), key=lambda hit: hit.line)[:MOST_HITS],
+        sorted(left.values(), key=lambda each: each.line)[:MOST_HITS],
+    )
 
 
 class _Reader(ast.NodeVisitor):
@@ -54,7 +93,11 @@ class _Reader(ast.NodeVisitor):
         self._loops: list[Loop] = []
         self._tests: list[ast.expr] = []  # of the ifs around, inside the innermost loop
         self._function: str | None = None
+        self._aliases: dict[str, str] = {}  # add = out.append, and buffer = tokens: what they stand for
+        self._defined: set[str] = set()
+        self._imported: set[str] = set()  # from modules of which nothing is known
         self.hits: list[Hit] = []
+        self.not_followed: list[NotFollowed] = []
 
     # Scopes and names
 
@@ -64,18 +107,28 @@ class _Reader(ast.NodeVisitor):
         self._names, self._loops, self._tests, self._function = dict(self._names), [], [], node.name
         for argument in (*node.args.args, *node.args.kwonlyargs):
             self._names.pop(argument.arg, None)
+        self._defined.add(node.name)
         self.generic_visit(node)
         returned = self._names.get("return")
+        # What a method gives its object, the object's other methods see.
+        of_object = {name: kind for name, kind in self._names.items() if name.startswith("self.")}
         self._names, self._loops, self._tests, self._function = before
+        self._names |= of_object
         if returned is not None:
             self._names[f"{node.name}()"] = returned
+
+    def visit_Yield(self, node: ast.Yield) -> None:
+        """A function that yields in a loop over the input is the input, one piece after another."""
+        self.generic_visit(node)
+        if any(loop.over_data and not loop.is_bounded for loop in self._loops):
+            self._names["return"] = Kind.STREAM
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Return(self, node: ast.Return) -> None:
         self.generic_visit(node)
         kind = None if node.value is None else kind_of(node.value, self._names)
-        if kind in (Kind.WHOLE, Kind.TOKENS, Kind.DATASET) and self._function is not None:
+        if kind in (Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM) and self._function is not None:
             self._names["return"] = kind
 
     def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
@@ -93,6 +146,36 @@ class _Reader(ast.NodeVisitor):
         self._array_growth(node)
         for target in node.targets:
             self._bind(target, node.value)
+            if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+                self._filled(node, dotted(target.value), node.value)
+        self._ask_about(node.value)
+
+    def _filled(self, node: ast.AST, name: str, value: ast.expr) -> None:
+        """records[key] = record, in a loop over the input: a dict of everything."""
+        is_new = isinstance(value, ast.Dict) or (
+            isinstance(value, ast.Name | ast.Subscript) and any(each in self._given() for each in names_in(value))
+        )
+        if is_new and self._names.get(name) in (Kind.EMPTY_MAP, Kind.EMPTY_LISTS) and self._is_through_all(name):
+            self._note(Pattern.RECORD_LIST, node)
+
+    def _given(self) -> frozenset[str]:
+        return self._loops[-1].gives if self._loops else frozenset()
+
+    def _is_through_all(self, name: str) -> bool:
+        """Inside a loop over the input that neither ends soon nor empties `name`."""
+        if any(name in loop.lets_go for loop in self._loops):
+            return False
+        return any(loop.over_data and not loop.is_bounded for loop in self._loops)
+
+    def _ask_about(self, value: ast.expr) -> None:
+        """data = helpers.load_corpus(path): a function of others may return everything."""
+        if not isinstance(value, ast.Call) or kind_of(value, self._names) is not None:
+            return
+        name = dotted(value.func)
+        module, _, end = name.rpartition(".")
+        is_own = name in self._defined or module in self._names or not module.isidentifier()
+        if not is_own and module in self._imported and _MAY_LOAD.match(end) and not is_small(value):
+            self._not_followed(value, f"{name}() is defined elsewhere, and may return everything")
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
@@ -104,11 +187,15 @@ class _Reader(ast.NodeVisitor):
         self._bind(node.target, node.value)
 
     def _bind(self, target: ast.expr, value: ast.expr) -> None:
-        if isinstance(target, ast.Name):
+        if isinstance(target, ast.Name | ast.Attribute):
+            name = dotted(target)
             kind = kind_of(value, self._names)
-            self._names.pop(target.id, None)
+            self._names.pop(name, None)
+            self._aliases.pop(name, None)
             if kind is not None:
-                self._names[target.id] = kind
+                self._names[name] = kind
+            if isinstance(value, ast.Name | ast.Attribute) and dotted(value):
+                self._aliases[name] = dotted(value)
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
             for each, its_value in zip(target.elts, value.elts, strict=True):
                 self._bind(each, its_value)
@@ -141,8 +228,17 @@ class _Reader(ast.NodeVisitor):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.visit(node.value)
-        if isinstance(node.target, ast.Name) and isinstance(node.op, ast.Add):
-            self._gathered(node, node.target.id, [node.value])
+        if isinstance(node.target, ast.Name | ast.Attribute) and isinstance(node.op, ast.Add):
+            self._gathered(node, dotted(node.target), [node.value])
+
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+        names = [(each.asname or each.name).partition(".")[0] for each in node.names]
+        if isinstance(node, ast.ImportFrom) or not any(name in _KNOWN_MODULES for name in names):
+            module = "" if isinstance(node, ast.Import) else (node.module or "").partition(".")[0]
+            if module not in _KNOWN_MODULES:
+                self._imported.update(names)
+
+    visit_ImportFrom = visit_Import
 
     def visit_ListComp(self, node: ast.ListComp) -> None:
         self.generic_visit(node)
@@ -153,9 +249,16 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
         name = dotted(node.func)
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        if method in ("extend", "append") and isinstance(node.func, ast.Attribute):
-            if isinstance(node.func.value, ast.Name):
-                self._gathered(node, node.func.value.id, node.args)
+        alias, _, of_alias = self._aliases.get(name, "").rpartition(".")
+        if of_alias in ("extend", "append") and alias:
+            self._gathered(node, alias, node.args)
+        elif method in ("extend", "append") and isinstance(node.func, ast.Attribute):
+            owner = node.func.value
+            if isinstance(owner, ast.IfExp):
+                owner = owner.body  # (train if test else val).append(line): one of them takes it in
+            base = owner.value if isinstance(owner, ast.Subscript) else owner
+            if dotted(base):
+                self._gathered(node, self._aliases.get(dotted(base), dotted(base)), node.args)
         elif is_whole_read(node, self._names):
             self._note(Pattern.WHOLE_LINES if method == "readlines" else Pattern.WHOLE_READ, node)
         elif is_encoder(node) and self._takes(node, Kind.WHOLE):
@@ -169,20 +272,42 @@ class _Reader(ast.NodeVisitor):
             name in ("re.findall", "re.split") and self._takes(node, Kind.WHOLE)
         ):
             self._note(Pattern.WHOLE_SPLIT, node)
-        elif name in _ARRAYS and self._takes(node, Kind.TOKENS):
+        elif (name in _ARRAYS or name in _OF_PARTS) and self._takes(node, Kind.TOKENS):
             self._note(Pattern.LIST_TO_ARRAY, node)
+        elif method in ("map", "starmap") and owner == Kind.POOL and not all(map(is_bounded, node.args[1:2])):
+            self._note(Pattern.WORKER_RESULTS, node)
+        elif name.endswith(("SentencePieceTrainer.train", "SentencePieceTrainer.Train")):
+            if keyword_of(node, "input_sentence_size") is None and keyword_of(node, "input") is not None:
+                self._note(Pattern.TRAINER, node)
         elif is_whole_json(node, self._names):
             self._note(Pattern.WHOLE_JSON, node)
-        elif name in _TABLES and not self._is_in_parts(node) and not is_small(node):
+        elif TABLES.fullmatch(name) and not is_in_parts(node) and not is_small(node):
             self._note(Pattern.WHOLE_TABLE, node)
-        elif name in _PARQUET and not is_small(node):
+        elif PARQUET.fullmatch(name) and not is_small(node):
             self._note(Pattern.WHOLE_PARQUET, node)
-        elif name in _TEXT_ARRAYS or (name in _BINARY_ARRAYS and keyword_of(node, "count") is None):
+        elif (
+            name in _TEXT_ARRAYS
+            or (name in _BINARY_ARRAYS and keyword_of(node, "count") is None)
+            or self._is_whole_array(node, name)
+        ):
             self._note(Pattern.WHOLE_ARRAY, node)
-        elif name in ("list", "tuple") and self._takes(node, Kind.FILE):
+        elif name in ("list", "tuple", "set", "sorted") and self._takes(node, Kind.FILE):
             self._note(Pattern.WHOLE_LINES, node)
+        elif name in ("list", "tuple", "set", "sorted") and self._takes(node, Kind.STREAM):
+            self._note(Pattern.RECORD_LIST, node)
         elif self._is_dataset_in_memory(node, name, method, owner):
             self._note(Pattern.DATASET_IN_MEMORY, node)
+
+    def _is_whole_array(self, node: ast.Call, name: str) -> bool:
+        """np.loadtxt and np.fromfile; np.load(path) without mmap_mode; torch.load of data, and not of a model."""
+        if name in _TEXT_ARRAYS or (name in _BINARY_ARRAYS and keyword_of(node, "count") is None):
+            return True
+        if name in ("np.load", "numpy.load"):
+            return keyword_of(node, "mmap_mode") is None and len(node.args) < 2 and not is_small(node)
+        if name != "torch.load" or not node.args or keyword_of(node, "mmap") is not None:
+            return False
+        words = [each.value for each in ast.walk(node.args[0]) if isinstance(each, ast.Constant)]
+        return bool(words) and not any(_MODEL.search(str(word)) for word in (*words, *names_in(node.args[0])))
 
     def _is_dataset_in_memory(self, node: ast.Call, name: str, method: str, owner: Kind | None) -> bool:
         kept = keyword_of(node, "keep_in_memory")
@@ -195,20 +320,40 @@ class _Reader(ast.NodeVisitor):
     def _gathered(self, node: ast.AST, name: str, values: list[ast.expr]) -> None:
         """`name` has taken something in. Does it take in everything?"""
         kind = self._names.get(name)
-        if not self._loops or kind not in (Kind.EMPTY, Kind.EMPTY_TEXT, Kind.TOKENS):
+        if not self._loops or kind not in (Kind.EMPTY, Kind.EMPTY_TEXT, Kind.EMPTY_LISTS, Kind.TOKENS):
             return
         if any(name in loop.lets_go for loop in self._loops):
+            return
+        if any(loop.over_data and loop.is_bounded for loop in self._loops):
             return
         encodes = any(has_encoder(value) or kind_of(value, self._names) == Kind.ENCODED for value in values)
         over_data = any(loop.over_data for loop in self._loops)
         of_the_loop = any(each in self._loops[-1].gives for value in values for each in names_in(value))
         if encodes and not all(loop.is_bounded for loop in self._loops):
             self._note(Pattern.TOKEN_LIST, node)
-        elif over_data and of_the_loop and all(_is_plain(test) for test in self._tests):
+        elif over_data and of_the_loop and all(is_plain(test) for test in self._tests):
             self._note(Pattern.WHOLE_TEXT if kind == Kind.EMPTY_TEXT else Pattern.RECORD_LIST, node)
-        else:
+        elif not any(self._is_load(value) for value in values):
+            if of_the_loop and not over_data and not all(loop.is_bounded for loop in self._loops):
+                self._ask_about_loop(node)
             return
-        self._names[name] = Kind.TOKENS
+        if kind != Kind.EMPTY_LISTS:
+            self._names[name] = Kind.TOKENS
+
+    def _is_load(self, value: ast.expr) -> bool:
+        """frames.append(pd.read_csv(path)): every file, one after another."""
+        name = dotted(value.func) if isinstance(value, ast.Call) else ""
+        return bool(TABLES.fullmatch(name) or PARQUET.fullmatch(name) or name in ("np.load", "numpy.load"))
+
+    def _ask_about_loop(self, node: ast.AST) -> None:
+        """A list that grows in a loop over what another module returns: it may be everything."""
+        name = self._loops[-1].over
+        if name is not None and name.partition(".")[0] in self._imported:
+            self._not_followed(node, f"the loop goes through {name}(), which is defined elsewhere")
+
+    def _not_followed(self, node: ast.AST, why: str) -> None:
+        line: int = getattr(node, "lineno", 0)
+        self.not_followed.append(NotFollowed(line, self._source(line), why))
 
     def _array_growth(self, node: ast.Assign) -> None:
         """x = np.concatenate([x, more]) in a loop."""
@@ -222,20 +367,11 @@ class _Reader(ast.NodeVisitor):
     def _takes(self, node: ast.Call, kind: Kind) -> bool:
         return any(kind_of(each, self._names) == kind for each in node.args)
 
-    def _is_in_parts(self, node: ast.Call) -> bool:
-        return any(keyword_of(node, name) is not None for name in ("chunksize", "iterator", "nrows"))
-
     def _note(self, pattern: Pattern, node: ast.AST) -> None:
         line: int = getattr(node, "lineno", 0)
-        source = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
-        if len(source) > SOURCE_CHARACTERS:
-            source = source[: SOURCE_CHARACTERS - 1] + "…"
         holds, instead = WORDS[pattern]
-        self.hits.append(Hit(pattern, line, source, holds, instead))
+        self.hits.append(Hit(pattern, line, self._source(line), holds, instead))
 
-
-def _is_plain(test: ast.expr) -> bool:
-    """It leaves out what is empty, and no more: 'if line', 'if not line.strip()'."""
-    if isinstance(test, ast.UnaryOp):
-        return _is_plain(test.operand)
-    return isinstance(test, ast.Name) or (isinstance(test, ast.Call) and dotted(test.func).endswith("strip"))
+    def _source(self, line: int) -> str:
+        source = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
+        return source if len(source) <= SOURCE_CHARACTERS else source[: SOURCE_CHARACTERS - 1] + "…"

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memwatch.diagnose.logs.faults import GpuHang, Lockup
 from memwatch.diagnose.logs.log_events import (
     MOST_EVENTS,
     DaemonKill,
@@ -11,7 +12,6 @@ from memwatch.diagnose.logs.log_events import (
     GpuFull,
     HungTask,
     Killer,
-    Lockup,
     Wait,
     read_log,
 )
@@ -74,8 +74,8 @@ def test_errors_of_the_card() -> None:
     assert isinstance(full, GpuFull)
     assert isinstance(recorded("lockup.journal").events[0], Lockup)
     (amd,) = read("[5.0] amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=12, emitted seq=14").events
-    assert isinstance(amd, GpuError)
-    assert amd.code is None
+    assert isinstance(amd, GpuHang)
+    assert (amd.driver, amd.name) == ("amdgpu", None)
 
 
 def test_the_same_event_in_two_files_is_one() -> None:

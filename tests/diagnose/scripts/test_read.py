@@ -1,5 +1,6 @@
 """Scripts that people really use: what is wrong is found on its line, and what is right is passed over."""
 
+import json
 import warnings
 from pathlib import Path
 from textwrap import dedent
@@ -7,9 +8,11 @@ from textwrap import dedent
 import pytest
 
 from memwatch.diagnose.scripts.hits import WORDS, Pattern
-from memwatch.diagnose.scripts.read import MOST_HITS, SOURCE_CHARACTERS, read_script
+from memwatch.diagnose.scripts.notebooks import read_notebook
+from memwatch.diagnose.scripts.read import MOST_HITS, SOURCE_CHARACTERS, follow_script, read_script
 from memwatch.diagnose.scripts.script_forecast import InputForecast
 from memwatch.model.units import GIB
+from tests.diagnose.scripts.collection import NOT_FOLLOWED, SCRIPTS
 
 EXAMPLES = Path(__file__).parent / "examples"
 
@@ -121,6 +124,33 @@ def test_what_holds_everything_is_found(source: str, expected: Pattern) -> None:
 )  # fmt: skip
 def test_what_is_fine_is_passed_over(source: str) -> None:
     assert hits(source) == []
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_marked_lines_of_the_collection_are_found_and_no_others(name: str) -> None:
+    text = dedent(SCRIPTS[name]).strip()
+    marked = [number for number, line in enumerate(text.splitlines(), 1) if line.endswith("# HOLDS")]
+    assert sorted({hit.line for hit in read_script(text)}) == marked
+
+
+@pytest.mark.parametrize("name", NOT_FOLLOWED)
+def test_what_another_module_returns_is_said_not_to_be_followed(name: str) -> None:
+    reading = follow_script(dedent(NOT_FOLLOWED[name]).strip())
+    assert reading.hits == []
+    assert "defined elsewhere" in reading.not_followed[0].why
+
+
+def test_a_notebook_is_read_by_its_code_cells() -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Data"]},
+        {"cell_type": "code", "source": ["!pip install x\n", "%time\n", "f = open(path)\n", "data = f.read()"]},
+        {"cell_type": "code", "source": "%%bash\nls"},
+    ]
+    notebook = read_notebook(json.dumps({"cells": cells}).encode())
+    (hit,) = read_script(notebook.source)
+    assert (hit.pattern, notebook.places[hit.line - 1]) == (Pattern.WHOLE_READ, "cell 2, line 4")
+    with pytest.raises(ValueError, match="no cells"):
+        read_notebook(b"{}")
 
 
 def test_every_pattern_has_its_words() -> None:

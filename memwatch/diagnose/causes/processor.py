@@ -1,0 +1,150 @@
+"""Cores that are stuck (soft and hard lockups, RCU stalls), too hot, or that report hardware errors; and requests for
+memory that the kernel could not meet at once."""
+
+from memwatch.diagnose.causes.phrases import listed, moment, sentence, times
+from memwatch.diagnose.evidence import Evidence
+from memwatch.diagnose.findings import Cause, Confidence, Finding
+from memwatch.diagnose.logs.faults import AllocationFailure, HardwareError, Lockup, Overheating, Part, Stuck
+from memwatch.model.units import format_size
+
+PAGE_BYTES = 4096
+MOST_ORDER = 30
+
+
+def lockup_findings(evidence: Evidence) -> list[Finding]:
+    lockups = [] if evidence.log is None else [event for event in evidence.log.events if isinstance(event, Lockup)]
+    if not lockups:
+        return []
+    kinds = [kind for kind in Stuck if any(event.stuck == kind for event in lockups)]
+    names = listed(list(dict.fromkeys(event.name for event in lockups if event.name)) or ["no program is named"])
+    known_t = [event.t for event in lockups if event.t is not None]
+    longest_s = max((event.seconds for event in lockups if event.seconds is not None), default=None)
+    cores = sorted({event.cpu for event in lockups if event.cpu is not None})
+    if longest_s is not None:
+        what = f"A core was stuck in the kernel for up to {longest_s} s: {names}."
+    elif Stuck.HARD in kinds:
+        what = f"A core was stuck with interrupts off: {names}."
+    else:
+        what = "A core did not reach the scheduler in time (RCU stall)."
+    shown = [f"kernel log{moment(event.t, evidence.now_t)}: {_line(event)}" for event in lockups[:3]]
+    if len(lockups) > 3:
+        shown.append(f"kernel log: {times(len(lockups) - 3)} more")
+    return [
+        Finding(
+            Cause.CPU_LOCKUP,
+            what,
+            sentence(
+                [
+                    f"the kernel reports {listed([kind.value for kind in kinds])}"
+                    + (f" on {len(cores)} cores" if len(cores) > 1 else ""),
+                    "that is a driver, faulty hardware, or a virtual machine whose host gave it no time",
+                    "the program named only happened to run there",
+                ]
+            ),
+            # Several kinds, or several cores, are no accident of one slow moment.
+            Confidence.HIGH if len(kinds) > 1 or Stuck.HARD in kinds else Confidence.MEDIUM,
+            tuple(shown),
+            (
+                "journalctl -k -b | grep -A30 -E 'soft lockup|hard LOCKUP|rcu.*stall': the stack names the driver.",
+                "In a virtual machine: `vmstat 1` shows the time that the host takes (st). Elsewhere: undo"
+                " overclocking, run memtest86+.",
+            ),
+            min(known_t, default=None),
+            max(known_t, default=None),
+        )
+    ]
+
+
+def _line(event: Lockup) -> str:
+    core = "" if event.cpu is None else f" of core {event.cpu}"
+    longest = "" if event.seconds is None else f", {event.seconds} s"
+    return f"{event.stuck.value}{core}{longest}" + ("" if event.name is None else f", {event.name}")
+
+
+def hardware_findings(evidence: Evidence) -> list[Finding]:
+    events = (
+        [] if evidence.log is None else [event for event in evidence.log.events if isinstance(event, HardwareError)]
+    )
+    if not events:
+        return []
+    known_t = [event.t for event in events if event.t is not None]
+    parts = {event.part for event in events}
+    is_memory, is_power = Part.MEMORY in parts, Part.POWER in parts
+    what = "errors of a memory module" if is_memory else "too low a voltage" if is_power else "a machine check"
+    advice: tuple[str, ...] = (
+        "ras-mc-ctl --error-count; ras-mc-ctl --errors (rasdaemon): show which module, and how often.",
+        "Undo overclocking (XMP too), run memtest86+ over night, and replace the module that it names.",
+    )
+    if is_power and not is_memory:
+        advice = ("Use a stronger power supply and a shorter cable; unplug USB devices that it feeds.",)
+    return [
+        Finding(
+            Cause.HARDWARE_ERROR,
+            f"The hardware reported {what}{'' if len(events) == 1 else f', in {len(events)} lines'}.",
+            "Too little voltage stops disks, cards and cores at random."
+            if is_power and not is_memory
+            else "A corrected error (CE) does no harm yet; one that is not corrected ends programs, or the machine.",
+            Confidence.HIGH,
+            tuple(f"kernel log{moment(event.t, evidence.now_t)}: {event.detail}" for event in events[:3]),
+            advice,
+            min(known_t, default=None),
+            max(known_t, default=None),
+        )
+    ]
+
+
+def overheating_findings(evidence: Evidence) -> list[Finding]:
+    events = [] if evidence.log is None else [event for event in evidence.log.events if isinstance(event, Overheating)]
+    if not events:
+        return []
+    known_t = [event.t for event in events if event.t is not None]
+    return [
+        Finding(
+            Cause.OVERHEATING,
+            f"The processor was too hot and slowed down, {times(max(event.times for event in events))} since boot.",
+            "That makes everything slow for moments; alone it neither freezes a machine nor kills a program.",
+            Confidence.MEDIUM,
+            tuple(f"kernel log{moment(event.t, evidence.now_t)}: above the threshold" for event in events[:2]),
+            ("sensors; turbostat --quiet --show Core,CoreTmp,Bzy_MHz: show temperature and clock. Clean the cooler.",),
+            min(known_t, default=None),
+            max(known_t, default=None),
+        )
+    ]
+
+
+def allocation_findings(evidence: Evidence) -> list[Finding]:
+    """Requests that failed at once. The kernel reports them, and nobody is killed."""
+    log = evidence.log
+    events = [] if log is None else [event for event in log.events if isinstance(event, AllocationFailure)]
+    return [
+        _allocation_finding(kept, evidence)
+        for kept in ([event for event in events if event.order], [event for event in events if not event.order])
+        if kept
+    ]
+
+
+def _allocation_finding(events: list[AllocationFailure], evidence: Evidence) -> Finding:
+    largest = max(events, key=lambda event: event.order)
+    names = listed(list(dict.fromkeys(event.name for event in events)))
+    size = format_size(PAGE_BYTES << min(largest.order, MOST_ORDER))
+    known_t = [event.t for event in events if event.t is not None]
+    is_large = largest.order > 0
+    return Finding(
+        Cause.FRAGMENTATION if is_large else Cause.ALLOCATION_FAILURE,
+        f"The kernel could not give {names} {size} in one piece (order {largest.order}); no process was killed.",
+        "Memory is fragmented: enough may be free, in pieces that are smaller."
+        if is_large
+        else "It was needed at once, where the kernel may not wait (GFP_ATOMIC, often for network packets): a packet is"
+        " lost, or the request is repeated.",
+        Confidence.HIGH if is_large else Confidence.MEDIUM,
+        tuple(
+            f"kernel log{moment(event.t, evidence.now_t)}: {event.name}, order {event.order}" for event in events[:3]
+        ),
+        (
+            "sysctl -w vm.min_free_kbytes=262144: the kernel keeps more free"
+            + ("; echo 1 > /proc/sys/vm/compact_memory: joins free pieces." if is_large else "."),
+            "cat /proc/buddyinfo: shows how many pieces of each size are free.",
+        ),
+        min(known_t, default=None),
+        max(known_t, default=None),
+    )

@@ -1,0 +1,256 @@
+"""Lines of a log as people paste it: from any machine, in any language, quoted, numbered, wrapped, with prose around.
+
+`pasted_lines` peels one prefix after another off a line (quote, number, level, time, host and tag) and returns what is
+left as a LogLine. A line whose program is not named counts as the kernel's: dmesg names none.
+
+> 162 [  843.072392] INFO: task python3:5604 blocked ...       quoted, numbered, seconds since boot
+апр 28 01:23:30 PC kernel: Out of memory: ...                  journalctl in Russian
+[Mo Dez  8 17:51:31 2025] postgres invoked oom-killer: ...     dmesg -T in German
+ kern: warning: [2025-05-18T15:40:20.65Z]: apid invoked ...    Talos
+Dec  7 10:12:34 10.0.0.5 3,3870,1349697000,-;INFO: task ...    netconsole
+{"__REALTIME_TIMESTAMP":"1595970236110015","MESSAGE":"..."}    journalctl -o json
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memwatch.diagnose.logs.log_lines import KERNEL, MOST_CHARACTERS, LogLine
+
+MOST_PREFIXES = 10
+SHORTEST_WRAPPED_CHARACTERS = 60  # nobody wraps text to fewer columns
+
+# The first letters of months, as date(1) abbreviates them; a name that is not here leaves the time unknown.
+_MONTHS: dict[str, int] = {}
+for _number, _names in enumerate(
+    (
+        "jan janv ene gen янв sty led",
+        "feb févr fév fev фев lut úno",
+        "mar mär märz mars mrz мар marzo bře",
+        "apr avr avril abr апр kwi dub",
+        "may mai mayo mag мая май maj mei kvě",
+        "jun juin giu июн cze čen",
+        "jul juil lug июл lip čec",
+        "aug août aout ago авг sie srp",
+        "sep sept set сен wrz zář",
+        "oct okt ott out окт paź říj",
+        "nov ноя lis",
+        "dec dez déc dic дек gru pro",
+    ),
+    1,
+):
+    _MONTHS |= dict.fromkeys(_names.split(), _number)
+
+_MONTH = r"(?:[^\W\d_]{3,10}\.?|\d{1,2}月)"
+_TIME = r"\d\d:\d\d:\d\d(?:[.,]\d+)?"
+_QUOTE = re.compile(r"(?:\+?>|\||//|#(?= *\[ *\d+\.\d))+ ?")
+_NUMBER = re.compile(r"\d{1,6}[:.)]? +(?=<\d>|\[ *\+?\d+\.\d+\]|\[[^\]]*\d\d:\d\d)")
+_LEVEL = re.compile(r"(?:<\d{1,2}>|\[[A-Z]\] |(?:kern|user|daemon): +[a-z]+: )")
+_UPTIME = re.compile(r"\[ *(?P<t>\d+\.\d+)\](?:\[ *[TC]\d+\])?(?: |$)|\[ *(?P<mark>\d+\.\d*)\] ")
+_SINCE_LAST = re.compile(r"\[ *\+\d+\.\d+\] ?")
+_SHORT_DAY = re.compile(r"\[[A-Z][a-z]{2}\d{1,2} \d\d:\d\d\] ?")  # dmesg --human
+_ISO_BRACKET = re.compile(r"\[(?P<t>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\]]*)\]:? ?")
+_NAMED_DAY = re.compile(rf"\[(?P<inner>[^\]\[]*?{_MONTH}[^\]\[]* {_TIME} [^\]\[]*\d{{4}})\] ?")
+_ISO = re.compile(r"(?P<t>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?):?\s+")
+_UNIX = re.compile(r"(?P<t>\d{9,11}\.\d+) (?=\S+ )")
+_DATE = re.compile(rf"(?:(?P<year>\d{{4}}) )?(?P<month>{_MONTH}) {{1,2}}(?P<day>\d{{1,2}})[.,]? (?P<time>{_TIME}):?\s+")
+_DAY_FIRST = re.compile(rf"(?P<day>\d{{1,2}})[.]? (?P<month>{_MONTH}) (?:(?P<year>\d{{4}}) )?(?P<time>{_TIME}):?\s+")
+# logread of OpenWrt, and ctime(3): the year stands last, and a facility may follow.
+_CTIME = re.compile(
+    rf"\[?[^\W\d_]{{2,4}}\.? (?P<month>{_MONTH}) {{1,2}}(?P<day>\d{{1,2}}) (?P<time>{_TIME})(?: (?P<year>\d{{4}}))?\]? "
+    r"(?:[a-z]+\.[a-z]+ )?"
+)
+# What another program wrote before the line, as a last resort: "Received message <4>Jun  8 11:15:43 box kernel: ...".
+_BEFORE_KERNEL = re.compile(r".{1,80}?\bkernel: ?(?=\S)")
+_BEFORE_UPTIME = re.compile(r".{1,60}?(?=\[ *\d+\.\d{6}\] )")
+_TIME_ONLY = re.compile(rf"{_TIME}:?\s+(?=\S)")
+_NETCONSOLE = re.compile(r"(?:\S+ )?\d{1,3},\d+,(?P<us>\d+),[-c][^;]{0,40};")
+_SYSLOGD = re.compile(r"Message from'? syslogd")
+_MESSAGE_LEVELS = "EMERG|ALERT|CRIT|ERR|WARNING|NOTICE|INFO|DEBUG"
+_KERNEL_TAG = re.compile(rf"(?:\S+ )??(?:(?:{_MESSAGE_LEVELS}) )?kernel: ?")
+# With its process id in brackets a tag is a program's; without, only after a host, and if it is no device ("nvme0").
+_PROGRAM_TAG = re.compile(r"(?:[\w.<>*-]+ )?(?P<who>[A-Za-z(][\w.@()/-]*)\[\d+\]: ?")
+_BARE_TAG = re.compile(r"(?!NMI |Hardware )(?P<host>[\w.*-]+) (?P<who>[a-z][a-z_-]{2,40}): ")
+_NAMED_TAG = re.compile(r"(?P<who>slurmstepd|srun|earlyoom|systemd-oomd|nohang(?:-desktop)?): ")
+# earlyoom started by hand has no tag; these words are its own.
+_EARLYOOM_WORDS = re.compile(r"(?:sending SIG\w+ to process|killing process) \d+")
+# What begins a line of its own, so that it is never the rest of a wrapped one.
+_BEGINS = re.compile(
+    r"Killed process|Out of memory|Memory cgroup|INFO:|BUG:|NVRM:|Kernel panic|Call Trace|Mem-Info|slurmstepd|srun:|"
+    r"Message from|\[ *pid *\]|\[ *\d+\] +\d|```|[#>*-] |rcu:|oom-kill:|Reason:|Tasks state"
+)
+
+
+@dataclass(slots=True)
+class _Peeled:
+    text: str
+    t: float | None = None
+    uptime_s: float | None = None
+    who: str = KERNEL
+    is_stamped: bool = False
+    is_tagged: bool = False
+
+
+def pasted_lines(texts: Iterable[str], now_t: float) -> Iterator[LogLine]:
+    """All lines that are not empty, prose too: what reads them passes over what it does not know.
+
+    Times since boot stay what they are, seconds since boot: nobody knows when that machine started.
+    """
+    held: _Peeled | None = None
+    for text in texts:
+        peeled = peel(text, now_t)
+        if peeled is None:
+            if held is not None:
+                yield _line(held)
+            held = None
+        elif held is not None and _is_rest_of(held, peeled):
+            held.text = f"{held.text} {peeled.text.strip()}"
+        else:
+            if held is not None:
+                yield _line(held)
+            held = peeled
+    if held is not None:
+        yield _line(held)
+
+
+def peel(text: str, now_t: float) -> _Peeled | None:
+    """A line without its prefixes; None if nothing is left of it, or it is only syslogd's announcement."""
+    line = text[:MOST_CHARACTERS].rstrip().lstrip("\ufeff")
+    if line.lstrip().startswith("{") and (entry := _from_json(line)) is not None:
+        return entry
+    peeled = _Peeled(line)
+    for _ in range(MOST_PREFIXES):
+        bare = peeled.text.lstrip(" \t")
+        rest = _peel_one(peeled, bare, now_t)
+        if rest is None:
+            break
+        peeled.text = rest
+    if not peeled.text.strip() or _SYSLOGD.match(peeled.text):
+        return None
+    if not peeled.is_tagged and _EARLYOOM_WORDS.match(peeled.text):
+        peeled.who = "earlyoom"
+    return peeled
+
+
+def _peel_one(peeled: _Peeled, bare: str, now_t: float) -> str | None:
+    """What is left after one more prefix; None if there is none. Spaces before a stack's line are kept."""
+    for pattern in (_QUOTE, _NUMBER, _LEVEL):
+        if not peeled.is_tagged and (match := pattern.match(bare)) is not None:
+            return bare[match.end() :]
+    if (match := _UPTIME.match(bare)) is not None:
+        peeled.is_stamped = True
+        peeled.uptime_s = float(match["t"] or match["mark"])
+        return bare[match.end() :]
+    if peeled.is_tagged:
+        return None
+    for pattern in (_SINCE_LAST, _SHORT_DAY):
+        if (match := pattern.match(bare)) is not None:
+            peeled.is_stamped = True
+            return bare[match.end() :]
+    if (match := _NETCONSOLE.match(bare)) is not None:
+        peeled.is_stamped = peeled.is_tagged = True
+        peeled.uptime_s = int(match["us"][:18]) / 1e6
+        return bare[match.end() :]
+    for pattern in (_ISO_BRACKET, _NAMED_DAY, _ISO, _UNIX, _CTIME, _DATE, _DAY_FIRST):
+        if (match := pattern.match(bare)) is not None:
+            peeled.is_stamped = True
+            peeled.t = _time_of(match.groupdict(), now_t)
+            return bare[match.end() :]
+    return _without_tag(peeled, bare)
+
+
+def _without_tag(peeled: _Peeled, bare: str) -> str | None:
+    if not peeled.is_stamped and (match := _TIME_ONLY.match(bare)) is not None:
+        peeled.is_stamped = True
+        return bare[match.end() :]
+    if (match := _KERNEL_TAG.match(bare)) is not None:
+        peeled.is_tagged = True
+        return bare[match.end() :]
+    patterns = [_NAMED_TAG, _PROGRAM_TAG]
+    if peeled.is_stamped and peeled.uptime_s is None:
+        patterns.append(_BARE_TAG)
+    for pattern in patterns:
+        if (match := pattern.match(bare)) is not None:
+            peeled.who = match["who"]
+            peeled.is_tagged = True
+            return bare[match.end() :]
+    if not peeled.is_stamped and (match := _BEFORE_UPTIME.match(bare)) is not None:
+        return bare[match.end() :]
+    if not peeled.is_stamped and (match := _BEFORE_KERNEL.match(bare)) is not None:
+        peeled.is_tagged = True
+        return bare[match.end() :]
+    return None
+
+
+def _is_rest_of(held: _Peeled, peeled: _Peeled) -> bool:
+    """A line without a time after a long one that has a time is the rest of it: an editor wrapped it, or the kernel
+    printed several lines at once."""
+    if peeled.is_stamped or peeled.is_tagged or not held.is_stamped:
+        return False
+    text = peeled.text.strip()
+    if _BEGINS.match(text) is not None:
+        return False
+    is_indented = peeled.text[:1] in " \t"
+    return is_indented or len(held.text) >= SHORTEST_WRAPPED_CHARACTERS
+
+
+def _line(peeled: _Peeled) -> LogLine:
+    return LogLine(peeled.uptime_s if peeled.t is None else peeled.t, peeled.who, peeled.text)
+
+
+def _from_json(line: str) -> _Peeled | None:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(entry, dict) or "MESSAGE" not in entry:
+        return None
+    message = entry["MESSAGE"]
+    if isinstance(message, list):
+        # journalctl writes what is not text as a list of bytes.
+        message = bytes(byte for byte in message if isinstance(byte, int) and 0 <= byte < 256).decode(errors="replace")
+    stamp = str(entry.get("__REALTIME_TIMESTAMP") or entry.get("_SOURCE_REALTIME_TIMESTAMP") or "")
+    t = int(stamp) / 1e6 if stamp.isdigit() and len(stamp) < 19 else None
+    who = KERNEL if entry.get("_TRANSPORT") == "kernel" else str(entry.get("SYSLOG_IDENTIFIER") or KERNEL)
+    return _Peeled(str(message)[:MOST_CHARACTERS], t, None, who, is_stamped=True, is_tagged=True)
+
+
+def _time_of(found: dict[str, str | None], now_t: float) -> float | None:
+    """Unix seconds; None where the month is in a language that is not known."""
+    try:
+        if (stamp := found.get("t")) is not None:
+            return _stamp(stamp)
+        if (inner := found.get("inner")) is not None:
+            match = re.search(
+                rf"(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}})\D.*?(?P<time>{_TIME})\D*(?P<year>\d{{4}})", inner
+            )
+            found = {} if match is None else match.groupdict()
+        month = _month(found.get("month") or "")
+        if month is None:
+            return None
+        now = datetime.fromtimestamp(now_t)
+        year = int(found.get("year") or now.year)
+        hour, minute, second = (int(part) for part in (found.get("time") or "")[:8].split(":"))
+        when = datetime(year, month, int(found.get("day") or 0), hour, minute, second)
+        if found.get("year") is None and when > now + timedelta(days=1):
+            when = when.replace(year=year - 1)  # A line of December, read in January.
+        return when.timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _stamp(stamp: str) -> float:
+    if re.fullmatch(r"\d{9,11}\.\d+", stamp):
+        return float(stamp)
+    # Python reads microseconds; Talos writes nanoseconds.
+    trimmed = re.sub(r"([.,]\d{6})\d+", r"\1", stamp.strip().replace(",", "."))
+    return datetime.fromisoformat(trimmed).timestamp()
+
+
+def _month(name: str) -> int | None:
+    if name.endswith("月"):
+        return int(name[:-1])
+    lowered = name.lower().rstrip(".")
+    return _MONTHS.get(lowered) or _MONTHS.get(lowered[:3])
