@@ -53,7 +53,7 @@ def attach(ui: str, is_ascii: bool, theme: str, run: str) -> int:
 def _on_screen(path: str, options: ScreenOptions) -> int:
     codes: list[int] = []
 
-    def heed(event: dict[str, Any]) -> None:
+    def handle(event: dict[str, Any]) -> None:
         if event.get("event") == "exit":
             codes.append(int(event["code"]))
 
@@ -61,7 +61,7 @@ def _on_screen(path: str, options: ScreenOptions) -> int:
         from memwatch.tui.run_view import RunScreen
 
         screen = RunScreen(options, path)
-        if not screen.follow(guard, heed):
+        if not screen.follow(guard, handle):
             return ExitCode.OK
     code = codes[0] if codes else int(ExitCode.BROKEN)
     screen.close(code)

@@ -43,7 +43,7 @@ DRAIN_INTERVAL_S = 0.2
 class FullScreen(Protocol):
     """Shows a run on the whole terminal. The job then has no terminal of its own."""
 
-    def follow(self, guard: Channel, heed: "Heed") -> bool:
+    def follow(self, guard: Channel, handle: "EventHandler") -> bool:
         """Until the guard is gone (True) or the user has left (False). Raises whatever goes wrong with a screen."""
 
     def hang_up(self) -> None:
@@ -53,7 +53,7 @@ class FullScreen(Protocol):
         """The screen is left: what should stay on the terminal is written to it."""
 
 
-class Heed(Protocol):
+class EventHandler(Protocol):
     def __call__(self, event: dict[str, Any]) -> None: ...
 
 
@@ -175,7 +175,7 @@ class Front:
     def _follow_on_screen(self, screen: FullScreen) -> bool:
         """False if the user has left, and nobody is to wait for the job."""
         try:
-            has_ended = screen.follow(self._guard, self._heed_silently)
+            has_ended = screen.follow(self._guard, self._update_state)
             if has_ended and self._code is None:
                 self._view = _plain_view()  # The guard is gone, and with it what a screen could show.
             return has_ended
@@ -197,10 +197,10 @@ class Front:
             selector.select()
             self._read_signals()
             for event in self._guard.receive():
-                self._heed(event)
+                self._handle_event(event)
         selector.close()
 
-    def _heed_silently(self, event: dict[str, Any]) -> None:
+    def _update_state(self, event: dict[str, Any]) -> None:
         match event.get("event"):
             case "spawned" | "start" | "failed":
                 self._job_pid = event["pid"]
@@ -216,8 +216,8 @@ class Front:
                 new = [(pid, start_ticks) for pid, start_ticks in event["processes"]]
                 self._stopped_by_guard = [*self._stopped_by_guard, *new] if new else []
 
-    def _heed(self, event: dict[str, Any]) -> None:
-        self._heed_silently(event)
+    def _handle_event(self, event: dict[str, Any]) -> None:
+        self._update_state(event)
         if self._view is not None:
             self._view.show(event)
         elif event.get("event") == "failed":

@@ -11,8 +11,8 @@ LATELY_S = 10.0
 
 
 class KernelKills:
-    def __init__(self) -> None:
-        self._count: int | None = None
+    def __init__(self, count_before: int | None = None) -> None:
+        self._count = count_before  # before the job started: it may be killed before the first sample
         self._rose_s = float("-inf")
 
     def look(self, sample: Sample) -> None:

@@ -63,9 +63,9 @@ def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int
             into_scope = partial(scope.take_in, machine=machine, reserve=reserve)
     listener = _job_listener()
     started_t = time.time()
-    from memwatch.probe.shmem import host_shmem_bytes
+    from memwatch.probe.before_start import read_before_start
 
-    shmem_before_bytes = host_shmem_bytes()
+    before = read_before_start()
     try:
         job_pid = spawn(_start(order, listener), into_scope)
     except CannotStart as error:
@@ -85,7 +85,7 @@ def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int
         from memwatch.guard.scope.job_scope import JobScope
 
         scope = scope or JobScope(place)
-        return Guard(order, watcher, front, job_pid, started_t, listener, scope, shmem_before_bytes).run()
+        return Guard(order, watcher, front, job_pid, started_t, listener, scope, before).run()
     except Exception as error:
         # The job is not to blame: it goes on, and whoever ran it still gets its exit code, from the front.
         text = f"the guard failed, and the job goes on without it: {type(error).__name__}: {error}"

@@ -1,7 +1,7 @@
-"""The door by which other views come and go: a socket beside the journal, for its owner alone.
+"""The socket that `memwatch attach` connects to: beside the journal, for its owner alone.
 
-Whoever comes in is told how long the journal is at that moment, then everything that happens. So the past can be read
-from the journal and the present from the socket, and nothing is missed or seen twice.
+A view that attaches gets the length of the journal at that moment, then every event. So it reads the past from the
+journal and the present from the socket, and nothing is missed or seen twice.
 """
 
 import os
@@ -17,8 +17,8 @@ from memwatch.journal.folder import SOCKET_SUFFIX, SUFFIX
 MOST_WAITING = 8
 
 
-class Door:
-    """Raises OSError where there can be none; then nobody can join, and all else goes on."""
+class AttachSocket:
+    """Raises OSError where there can be none; then nobody can attach, and all else goes on."""
 
     def __init__(self, journal_path: str) -> None:
         self._path = socket_path(journal_path)
@@ -39,7 +39,7 @@ class Door:
         return self._listener.fileno()
 
     def admit(self) -> Channel | None:
-        """Whoever stands at the door, if he may come in."""
+        """The view that has connected, or None if it belongs to another user."""
         try:
             line, _ = self._listener.accept()
         except OSError:

@@ -20,7 +20,7 @@ from memwatch.model.sample import Process, Sample
 CALM_SAMPLE_S = 1.0
 
 
-class Teller:
+class EventStream:
     def __init__(self, views: Views, journal: Journal | None, command: tuple[str, ...]) -> None:
         self._views = views
         self._journal = journal

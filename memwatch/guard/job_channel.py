@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memwatch.channel import ADDRESS_PREFIX, Channel, peer_of
-from memwatch.guard.bounded_reader import SHARE_S, Ear, Heed
+from memwatch.guard.message_reader import SHARE_S, MessageHandler, MessageReader
 from memwatch.probe.stat import parse_stat
 
 MOST_WAITING = 8
@@ -56,14 +56,14 @@ class JobChannel:
         self,
         selector: selectors.BaseSelector,
         listener: JobListener | None,
-        heed: Heed,
+        handle: MessageHandler,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._selector = selector
         self._listener = listener
-        self._heed = heed
+        self._handle = handle
         self._clock = clock
-        self._ear: Ear | None = None
+        self._reader: MessageReader | None = None
         self._callers = 0
         self._since_s = self._rest_until_s = float("-inf")
         self._is_registered = False
@@ -71,20 +71,20 @@ class JobChannel:
 
     def send(self, message: dict[str, Any]) -> bool:
         """False if it was not sent: no process of the job is connected, or it does not read."""
-        return self._ear is not None and self._ear.channel.is_open and self._ear.channel.send(message)
+        return self._reader is not None and self._reader.channel.is_open and self._reader.channel.send(message)
 
     @property
     def due_s(self) -> float:
-        """When `listen` is to be called again."""
+        """When `resume_reading` is to be called again."""
         own_s = self._rest_until_s if self._listener is not None and not self._is_registered else float("inf")
-        return own_s if self._ear is None else min(own_s, self._ear.due_s)
+        return own_s if self._reader is None else min(own_s, self._reader.due_s)
 
-    def listen(self) -> None:
+    def resume_reading(self) -> None:
         now_s = self._clock()
         if self._rest_until_s <= now_s:
             self._register()
-        if self._ear is not None and self._ear.due_s <= now_s:
-            self._ear.listen()
+        if self._reader is not None and self._reader.due_s <= now_s:
+            self._reader.resume_reading()
 
     def admit(self) -> None:
         """Take in who has connected. Called when the listener is readable, and before the job's processes are reaped:
@@ -96,23 +96,23 @@ class JobChannel:
             self._since_s, self._callers = now_s, 0
         self._callers += 1
         channel = self._listener.accept(os.getpid())
-        if channel is not None and self._ear is not None and self._ear.channel.is_open:
+        if channel is not None and self._reader is not None and self._reader.channel.is_open:
             channel.close()
         elif channel is not None:
-            if self._ear is not None:
-                self._ear.channel.close()
-            self._ear = Ear(self._selector, channel, self._heed, self._clock)
+            if self._reader is not None:
+                self._reader.channel.close()
+            self._reader = MessageReader(self._selector, channel, self._handle, self._clock)
         if self._callers >= MOST_CALLERS and self._is_registered:
             self._selector.unregister(self._listener)
             self._is_registered = False
             self._rest_until_s = self._since_s + SHARE_S
 
-    def take_the_last(self) -> None:
+    def read_remaining(self) -> None:
         """At the job's end: what was reported last, also by a process that has just connected."""
-        if self._ear is None or not self._ear.channel.is_open:
+        if self._reader is None or not self._reader.channel.is_open:
             self.admit()
-        if self._ear is not None:
-            self._ear.take_the_last()
+        if self._reader is not None:
+            self._reader.read_remaining()
 
     def _register(self) -> None:
         if self._listener is not None and not self._is_registered:

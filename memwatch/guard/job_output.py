@@ -48,7 +48,7 @@ class JobOutput:
         self.tail = (self.tail + text)[-TAIL_CHARACTERS:]
         return self.is_open
 
-    def take_the_rest(self) -> None:
+    def read_remaining(self) -> None:
         """At the job's end: what is still in the terminal, but nothing more of those it has left behind."""
         for _ in range(MOST_READS_AT_THE_END):
             if not self.take():

@@ -28,7 +28,7 @@ from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.errors import ExitCode
 from memwatch.guard import system
 from memwatch.guard.act import Actor, Done
-from memwatch.guard.event_stream import Teller
+from memwatch.guard.event_stream import EventStream
 from memwatch.guard.hold import Holder
 from memwatch.guard.job_channel import JobChannel, JobListener
 from memwatch.guard.job_output import JobOutput
@@ -47,6 +47,7 @@ from memwatch.journal.events import Event, output_event
 from memwatch.journal.writer import Journal
 from memwatch.model.sample import Process, Sample
 from memwatch.model.units import MIB
+from memwatch.probe.before_start import BeforeStart
 from memwatch.probe.glance import glance
 from memwatch.probe.machine import Machine
 from memwatch.probe.pending_signals import ENDING, is_suspended, pending_signals
@@ -80,7 +81,7 @@ class Guard:
         started_t: float,
         job_listener: JobListener | None,
         scope: JobScope,
-        shmem_before_bytes: int | None = None,
+        before_start: BeforeStart,
     ) -> None:
         self._job_pid = job_pid
         self._started_t = started_t
@@ -90,27 +91,26 @@ class Guard:
         self._watcher = watcher
         self._stand_in = StandIn(config.front_pid, job_pid)
         self._selector = selectors.DefaultSelector()
-        self._views = Views(self._selector, self._obey)
+        self._views = Views(self._selector, self._handle_command)
         self._views.add(front)
         self._output = None if order.terminal is None else JobOutput(order.terminal[0])
         self._machine = Machine(
             output_folder=os.curdir,
             in_background=True,
             job_cgroup_folder=scope.cgroup_folder,
-            shmem_before_bytes=shmem_before_bytes,
+            shmem_before_bytes=before_start.shmem_bytes,
         )
         self._is_urgent = False
         self._position: InputPosition | None = InputPosition(
             in_background=True
         )  # None: the job tells of its progress itself.
         self._spared = {watcher.pid}
-        self._kernel_kills = KernelKills()
+        self._kernel_kills = KernelKills(before_start.oom_kills)
         self._holder = Holder()
-        self._actor = Actor(self._job_now, watcher, self._holder, lambda stopped: self._teller.stopping(stopped))
+        self._actor = Actor(self._job_now, watcher, self._holder, lambda stopped: self._events.stopping(stopped))
         self._journal = Journal.open(config.record, order.command) if config.keeps_record else None
-        self._teller = Teller(self._views, self._journal, order.command)
+        self._events = EventStream(self._views, self._journal, order.command)
         before = glance()
-        self._kernel_kills.look(before)
         self._reserve = reserve_for(config, before)
         self._reserve_at_start_bytes = reserve_bytes(self._reserve, before)
         self._monitor = Monitor(self._reserve.of)
@@ -138,11 +138,11 @@ class Guard:
     def run(self) -> int:
         """Guard the job to its end and return the exit code for it."""
         self._listen_to_signals()
-        self._teller.start(self._started_t, *self._facts(), pid=self._job_pid, missing=self._machine.missing())
-        self._open_door()
-        self._job_channel = JobChannel(self._selector, self._job_listener, self._heed_job)
+        self._events.start(self._started_t, *self._facts(), pid=self._job_pid, missing=self._machine.missing())
+        self._open_attach_socket()
+        self._job_channel = JobChannel(self._selector, self._job_listener, self._handle_job_message)
         if self._output is not None:
-            self._selector.register(self._output, selectors.EVENT_READ, self._hear_output)
+            self._selector.register(self._output, selectors.EVENT_READ, self._read_output)
         system.lock_memory()  # All is loaded; and the job was started before, so that it does not share in it.
         self._take_in_news()  # It may have ended while we were loading.
         while self._ended is None or self._is_ending_the_rest():
@@ -158,21 +158,21 @@ class Guard:
         return bool(self._alive())
 
     def _finish(self, ended: Ended) -> int:
-        self._job_channel.take_the_last()  # A short job has told it all while we were loading.
+        self._job_channel.read_remaining()  # A short job has told it all while we were loading.
         if self._actor.is_paused:
             self._actor.resume()  # Somebody has killed the job's first process while all of it was paused.
         if self._output is not None:
-            self._output.take_the_rest()
+            self._output.read_remaining()
             self._pass_output_on(self._output)
-            self._teller.output_tail(self._output.tail)
+            self._events.output_tail(self._output.tail)
         self._together.close()
         if self._killed_one and ended.exit_code != ExitCode.OK and self._stopped_by is None:
             self._stopped_by = By.GUARD  # It did not survive the loss of a process that the guard had to kill.
         code = ExitCode.STOPPED if self._stopped_by == By.GUARD else ended.exit_code
-        self._views.close()  # Before the journal says that it is over: nobody is to find a door and no guard.
+        self._views.close()  # Before the journal says that it is over: nobody is to find a socket and no guard.
         more = {"kernel_oom": True} if self._is_kernels_doing(ended) else {}
         by = self._stopped_by or (By.USER if self._has_lost_front else None)
-        self._teller.exit(ended, code, by, left_behind=self._left_behind(), **more)
+        self._events.exit(ended, code, by, left_behind=self._left_behind(), **more)
         self._watcher.dismiss()
         self._stand_in.job_has_ended()
         return code
@@ -183,14 +183,14 @@ class Guard:
             return False
         return self._kernel_kills.happened_by(self._sample({os.getpid()}).clock_s)
 
-    def _open_door(self) -> None:
+    def _open_attach_socket(self) -> None:
         journal = self._journal
         if journal is not None and journal.path is not None:
-            self._views.open_door(journal.path, lambda: self._greeting(journal))
+            self._views.open_attach_socket(journal.path, lambda: self._greeting(journal))
 
     def _greeting(self, journal: Journal) -> list[Event]:
         """For a view that joins: how much of the journal is its past, and what does not stand there."""
-        greeting: list[Event] = [{"event": "joined", "journal_bytes": journal.size_bytes}, self._teller.guard_state]
+        greeting: list[Event] = [{"event": "joined", "journal_bytes": journal.size_bytes}, self._events.guard_state]
         if self._output is not None:
             greeting.append(output_event(time.time(), self._output.tail, tail=True))
         return greeting
@@ -211,7 +211,7 @@ class Guard:
         self._is_urgent = verdict.level >= Level.WARN or outlook.is_within(URGENT_S)
         self._state = observed(self._state, verdict.level, outlook, self._ladder_settings)
         turn = self._together.turn(sample, outlook, verdict, self._state)
-        self._teller.sample(sample, verdict, verdict_facts(outlook, verdict) | turn_facts(turn))
+        self._events.sample(sample, verdict, verdict_facts(outlook, verdict) | turn_facts(turn))
         self._look_at_position(sample)
         if not self._actor.is_paused:
             self._stand_in.follow_front()
@@ -267,7 +267,7 @@ class Guard:
             self._killed.add(culprit.process.pid)
             self._killed_one = True
             done = self._actor.kill_one(culprit.process)
-            self._teller.action(Action(Step.KILL, culprit.reason), By.GUARD, done, None)
+            self._events.action(Action(Step.KILL, culprit.reason), By.GUARD, done, None)
         return False
 
     def _signals_since_pause(self, sample: Sample) -> set[signal.Signals]:
@@ -284,7 +284,7 @@ class Guard:
         if new:
             done = self._actor.kill()
             self._killed |= set(done.pids) | {process.pid for process in new}
-            self._teller.action(Action(Step.KILL, "started while the job was being killed"), By.GUARD, done, None)
+            self._events.action(Action(Step.KILL, "started while the job was being killed"), By.GUARD, done, None)
 
     def _wake(self) -> None:
         """Somebody may have stopped us (SIGSTOP), or the machine has stood still: what we know is old."""
@@ -301,7 +301,7 @@ class Guard:
         position = None if self._position is None else self._position.look(sample.job, sample.clock_s)
         if position is not None:
             size = {"done": position.done_bytes, "total": position.total_bytes, "unit": "bytes"}
-            self._teller.progress(size | {"source": "open file", "name": position.name})
+            self._events.progress(size | {"source": "open file", "name": position.name})
 
     def _job_now(self) -> Any:
         return self._machine.job(time.monotonic(), {os.getpid()}, self._spared)
@@ -340,12 +340,12 @@ class Guard:
         if action.step != Step.PAUSE or self._actor.is_paused:
             self._state = after(self._state, action, now, by, self._ladder_settings)
         in_s = None if action.deadline_s is None else action.deadline_s - now
-        self._teller.action(action, by, done, in_s)
+        self._events.action(action, by, done, in_s)
         # A run that gives way to another is in no danger, and a resume is none.
         if by == By.GUARD and not (action.is_brief or action.gives_way or action.step == Step.RESUME):
             self._notify(action.reason)
         if self._output is not None and action.step != Step.WARN:
-            self._teller.output_tail(self._output.tail)
+            self._events.output_tail(self._output.tail)
 
     def _pause(self, action: Action) -> Done:
         self._take_in_news()  # A stop by the terminal (Ctrl-Z) that came before is still passed on as such.
@@ -374,7 +374,7 @@ class Guard:
             now = time.monotonic()
             if self._output is not None and self._output.due_s <= now:
                 self._pass_output_on(self._output)
-            self._listen_again(now)
+            self._resume_reading(now)
             self._watcher.beat(now)
             if self._stand_in.front_was_killed() and not self._has_lost_front:
                 self._end_with_front()
@@ -385,10 +385,10 @@ class Guard:
         due_s = min(deadline, self._views.due_s, self._job_channel.due_s, self._watcher.due_s)
         return due_s if self._output is None else min(due_s, self._output.due_s)
 
-    def _listen_again(self, now: float) -> None:
-        self._views.listen(now)
+    def _resume_reading(self, now: float) -> None:
+        self._views.resume_reading(now)
         if self._job_channel.due_s <= now:
-            self._job_channel.listen()
+            self._job_channel.resume_reading()
 
     def _listen_to_signals(self) -> None:
         self._wakeup, ring = socket.socketpair()
@@ -425,11 +425,11 @@ class Guard:
         if self._watcher.pid in news.stopped:
             self._watcher.wake()
         if news.stopped_by is not None and not self._actor.is_paused and self._stand_in.job_was_stopped():
-            self._teller.suspended(news.stopped_by)
+            self._events.suspended(news.stopped_by)
         elif news.was_continued:
             self._stand_in.job_was_continued()
 
-    def _heed_job(self, message: dict[str, Any]) -> None:
+    def _handle_job_message(self, message: dict[str, Any]) -> None:
         match message.pop("event", None):
             case "hello" if "shard" in _words(message.get("can")):
                 self._can_shard()
@@ -437,11 +437,11 @@ class Guard:
                 self._machine.output_folder = message["folder"]
             case "progress":
                 self._position = None
-                self._teller.progress(message)
+                self._events.progress(message)
             case "note":
-                self._teller.note(str(message.get("text", "")))
+                self._events.note(str(message.get("text", "")))
 
-    def _hear_output(self) -> None:
+    def _read_output(self) -> None:
         assert self._output is not None
         self._output.take()
         if not self._output.is_open:
@@ -449,34 +449,34 @@ class Guard:
 
     def _pass_output_on(self, output: JobOutput) -> None:
         for piece in output.pieces(time.monotonic()):
-            self._teller.output(piece)
+            self._events.output(piece)
 
     def _can_shard(self) -> None:
         self._ladder_settings = replace(self._ladder_settings, can_shard=True)
-        self._teller.guard(self._is_on, can_shard=True)
+        self._events.guard(self._is_on, can_shard=True)
 
     def _switch(self, is_on: bool) -> None:
         """Off, it only warns; but what has been begun is brought to an end: a pause is undone, a stop is completed."""
         self._is_on = is_on
         on_pressure = self._on_pressure if is_on else OnPressure.WARN
         self._ladder_settings = replace(self._ladder_settings, on_pressure=on_pressure)
-        self._teller.guard(is_on, self._ladder_settings.can_shard)
-        self._teller.note(f"the guard is {'on' if is_on else 'off'}")
+        self._events.guard(is_on, self._ladder_settings.can_shard)
+        self._events.note(f"the guard is {'on' if is_on else 'off'}")
 
-    def _obey(self, message: dict[str, Any]) -> None:
+    def _handle_command(self, message: dict[str, Any]) -> None:
         command = str(message.get("command"))
         if command == "signal":
-            self._obey_signal(_whole(message.get("number"), 0), to_group=message.get("to_group") is True)
+            self._handle_signal_command(_whole(message.get("number"), 0), to_group=message.get("to_group") is True)
         elif command in ("guard_on", "guard_off"):
             self._switch(command == "guard_on")
         elif command == Step.SHARD and not self._ladder_settings.can_shard:
-            self._teller.note("this job cannot switch to shards")
+            self._events.note("this job cannot switch to shards")
         elif command == "resize" and self._output is not None:
             self._output.resize(_whole(message.get("rows"), 24), _whole(message.get("columns"), 80))
         elif command in set(Step) - {Step.WARN}:
             self._carry_out(Action(Step(command), "asked for"), By.USER)
 
-    def _obey_signal(self, number: int, to_group: bool) -> None:
+    def _handle_signal_command(self, number: int, to_group: bool) -> None:
         """A signal that the front was sent, or a view asks for."""
         if number == signal.SIGCONT and not self._stand_in.front_passes_on_continue():
             return
@@ -501,7 +501,7 @@ class Guard:
         self._has_lost_front = True
         self._pass_on(signal.SIGKILL, to_group=True)
         killed = Done([self._job_pid], "done")
-        self._teller.action(Action(Step.KILL, "memwatch run was killed"), By.USER, killed, None)
+        self._events.action(Action(Step.KILL, "memwatch run was killed"), By.USER, killed, None)
 
     def _left_behind(self) -> int:
         """Processes of the job that live on without it, and without a guard."""

@@ -77,11 +77,13 @@ def tokenize(
     request = Request(inputs, out, settings, resources, errors is not None, fresh, force)
     # Not before: `memwatch run` loads this file to check the command line, and its job must not wait for the rest.
     from memwatch.tokenize.interrupts import Signals
-    from memwatch.tokenize.session import Session, tell
+    from memwatch.tokenize.session import Session, show_note
 
     channel = job.channel()
     if shard_tokens is not None and settings.mode != "shard":
-        tell(channel, "--shard-tokens has no effect unless the run switches to shards; --mode shard starts with them")
+        show_note(
+            channel, "--shard-tokens has no effect unless the run switches to shards; --mode shard starts with them"
+        )
     result = Session(request, channel, Signals()).run()
     # The work is done and on disk; whether anybody reads about it is another matter.
     with suppress(OSError):

@@ -78,7 +78,7 @@ class Pipeline:
             if not self._to_floor:
                 self._feed()
             self._wait()
-            self._heed_requests()
+            self._take_requests()
             self._keep_time()
         self._note_resources()
         self._report()
@@ -102,7 +102,7 @@ class Pipeline:
             self._early[result.number] = result
         self._write()
         if self._channel is not None and self._channel in ready:
-            self._hear(self._channel)
+            self._read_commands(self._channel)
 
     def _write(self) -> None:
         completed_shard = False
@@ -158,12 +158,12 @@ class Pipeline:
             stride *= 2
         totals.mark_stride_bytes = stride
 
-    def _hear(self, channel: Channel) -> None:
+    def _read_commands(self, channel: Channel) -> None:
         for message in channel.receive():
             if message.get("command") == "shard":
                 self._signals.shard = True
 
-    def _heed_requests(self) -> None:
+    def _take_requests(self) -> None:
         self._signals.drain()
         if self._channel is not None and not self._channel.is_open:
             # Whoever ran us is gone. To go on unseen would keep the folder locked against the next attempt.
@@ -187,7 +187,7 @@ class Pipeline:
         self._crew.shrink()
         self._outputs.switch_to_shards()
         self._checkpoint()
-        self._tell("switched to shards, with one worker and little memory")
+        self._send_note("switched to shards, with one worker and little memory")
 
     def _stop(self, why: str, number: int = 15) -> None:
         if self._outputs.holds_tokens:
@@ -218,12 +218,12 @@ class Pipeline:
     def _report(self) -> None:
         self._reported_s = time.monotonic()
         while self._crew.notes:
-            self._tell(self._crew.notes.pop())
+            self._send_note(self._crew.notes.pop())
         if self._channel is not None:
             report = self._meter.report(self._reported_s, self._totals.file_bytes, self._totals.tokens)
             self._channel.send({**report, "sharded": self._outputs.sharded, "rss_bytes": self._crew.rss_bytes()})
 
-    def _tell(self, text: str) -> None:
+    def _send_note(self, text: str) -> None:
         if self._channel is not None:
             self._channel.send({"event": "note", "text": text})
 

@@ -126,7 +126,7 @@ class Session:
         checkpoint.check_same_job(self._settings, self._inputs)
         self._replaces = checkpoint.replaces
         if checkpoint.totals.tokens:
-            tell(self._channel, self._resumes_at(checkpoint.totals))
+            show_note(self._channel, self._resumes_at(checkpoint.totals))
         self._publish(checkpoint.outputs)
         return checkpoint
 
@@ -255,7 +255,7 @@ class Session:
             publish(outputs.complete, self._partial, self._folder)
 
 
-def tell(channel: Channel | None, text: str) -> None:
+def show_note(channel: Channel | None, text: str) -> None:
     """A sentence for the user: through the guard, or on standard error where there is none."""
     if channel is not None:
         channel.send({"event": "note", "text": text})

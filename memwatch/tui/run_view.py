@@ -76,10 +76,10 @@ class RunScreen:
         self._app: MemwatchApp | None = None
         self._last: Picture | None = None
 
-    def follow(self, guard: Channel, heed: Callable[[dict[str, Any]], None]) -> bool:
+    def follow(self, guard: Channel, handle: Callable[[dict[str, Any]], None]) -> bool:
         from memwatch.tui.sources.live import LiveSource
 
-        source = LiveSource(guard, heed, self._journal)
+        source = LiveSource(guard, handle, self._journal)
         while source.read():
             pass
         if source.is_over:  # While we were loading: nothing is left to be shown on a screen.

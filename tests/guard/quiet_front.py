@@ -10,12 +10,12 @@ import sys
 from typing import Any
 
 from memwatch.channel import Channel
-from memwatch.cli.front import Front, Heed
+from memwatch.cli.front import EventHandler, Front
 from memwatch.guard.config import GuardConfig
 
 
 class QuietScreen:
-    def follow(self, guard: Channel, heed: Heed) -> bool:
+    def follow(self, guard: Channel, handle: EventHandler) -> bool:
         selector = selectors.DefaultSelector()
         selector.register(guard, selectors.EVENT_READ)
         selector.register(sys.stdin, selectors.EVENT_READ)
@@ -23,7 +23,7 @@ class QuietScreen:
             for key, _ in selector.select():
                 if key.fileobj is guard:
                     for event in guard.receive():
-                        heed(event)
+                        handle(event)
                         _write(event)
                 elif line := sys.stdin.readline():
                     guard.send({"command": line.strip()})

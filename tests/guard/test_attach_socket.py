@@ -92,14 +92,14 @@ def test_the_door_is_for_its_owner_alone(journal: Path, monkeypatch: pytest.Monk
         path = Path(join.socket_path(str(journal)))
         wait_until(path.exists)
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    door = join.Door(str(journal.with_name("other.jsonl")))
+    attach_socket = join.AttachSocket(str(journal.with_name("other.jsonl")))
     monkeypatch.setattr(join, "peer_of", lambda line: (1, 12345))
     stranger = socket.socket(socket.AF_UNIX)
     stranger.connect(join.socket_path(str(journal.with_name("other.jsonl"))))
-    assert door.admit() is None
+    assert attach_socket.admit() is None
     assert stranger.recv(1) == b""
     stranger.close()
-    door.close()
+    attach_socket.close()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")

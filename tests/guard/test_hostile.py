@@ -12,7 +12,7 @@ import pytest
 
 from memwatch.channel import Channel
 from memwatch.guard import attach_socket as join
-from memwatch.guard.bounded_reader import MOST_MESSAGES, MOST_READS, SHARE_S, Ear
+from memwatch.guard.message_reader import MOST_MESSAGES, MOST_READS, SHARE_S, MessageReader
 from memwatch.guard.send_signal import signal_process
 from memwatch.guard.views import MOST_VIEWS
 from memwatch.guard.watcher import Watcher
@@ -220,15 +220,15 @@ def test_an_ear_rests_when_it_has_heard_its_share(messages: int, reads: int) -> 
     ours, theirs = socket.socketpair()
     selector, heard = Selector(), []
     with closing(Channel(ours)) as channel, theirs:
-        ear = Ear(selector, channel, heard.append, lambda: now_s)  # type: ignore[arg-type]
+        reader = MessageReader(selector, channel, heard.append, lambda: now_s)  # type: ignore[arg-type]
         for _ in range(reads):
             theirs.send(b'{"x": 1}\n' * messages)
             selector.heard[channel]()  # type: ignore[operator]
         assert len(heard) == min(messages * reads, MOST_MESSAGES)
         assert channel not in selector.heard
-        assert ear.due_s == now_s + SHARE_S
+        assert reader.due_s == now_s + SHARE_S
         now_s += SHARE_S
-        ear.listen()
+        reader.resume_reading()
         theirs.send(b'{"x": 2}\n')
         selector.heard[channel]()  # type: ignore[operator]
         assert heard[-1] == {"x": 2}

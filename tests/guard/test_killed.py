@@ -60,3 +60,9 @@ def test_only_a_rise_of_the_kernels_count_is_a_kill() -> None:
     kills.look(seen(6.0, 9))
     assert kills.happened_by(6.0 + LATELY_S)
     assert not kills.happened_by(6.1 + LATELY_S)
+
+
+def test_a_kill_before_the_first_sample_is_seen_by_the_count_before_the_start() -> None:
+    kills = KernelKills(count_before=7)
+    kills.look(seen(1.0, 8))
+    assert kills.happened_by(1.0)

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memwatch.model.sample import Sample
+from memwatch.probe.before_start import read_before_start
 from memwatch.probe.machine import Machine
-from memwatch.probe.shmem import host_shmem_bytes
 from tests.cage import Cage, cage
 from tests.helpers import HANG_S
 
@@ -76,7 +76,7 @@ def watched(limit_bytes: int, *command: object, folder: Path | None = None) -> I
     """The job is started in a cage. A script in Python is given as text that begins with a newline."""
     with cage(limit_bytes) as made:
         made.forbid_swap()
-        before = host_shmem_bytes()
+        before = read_before_start().shmem_bytes
         words = [sys.executable, "-c", textwrap.dedent(str(command[0]))] if str(command[0])[:1] == "\n" else command
         job = subprocess.Popen(
             made.command(*words), stdout=subprocess.PIPE, stdin=subprocess.PIPE, cwd=folder, start_new_session=True

@@ -24,7 +24,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def journal_in(state: Path) -> Path:
-    wait_until(lambda: list(state.glob("*.sock")), "the guard's door opens")
+    wait_until(lambda: list(state.glob("*.sock")), "the guard's attach socket opens")
     return next(iter(state.glob("*.jsonl")))
 
 

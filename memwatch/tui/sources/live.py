@@ -18,13 +18,13 @@ WAITS_FOR_INPUT = "the job waits for input, which the full screen cannot pass on
 
 
 class LiveSource:
-    """`heed` hears every event first. Where we have joined, the past is in the journal."""
+    """`handle` gets every event first. Where we have joined, the past is in the journal."""
 
     kind = Kind.RUN
 
-    def __init__(self, channel: Channel, heed: Callable[[Event], None], journal: str | None = None) -> None:
+    def __init__(self, channel: Channel, handle: Callable[[Event], None], journal: str | None = None) -> None:
         self._channel = channel
-        self._heed = heed
+        self._handle = handle
         self._journal = journal
         self._story = Story(Kind.RUN)
         self._input_looked_s = time.monotonic()
@@ -47,7 +47,7 @@ class LiveSource:
         """Take what has come so far."""
         events = self._channel.receive()
         for event in events:
-            self._heed(event)
+            self._handle(event)
             if event.get("event") == "joined" and self._journal is not None:
                 self._catch_up(self._journal, int(event["journal_bytes"]))
             self._story.take(event)
