@@ -6,8 +6,9 @@ from memwatch.diagnose.causes.freeze import gap_findings, stalls_since_boot
 from memwatch.diagnose.causes.graphics import gpu_error_findings, gpu_hang_findings
 from memwatch.diagnose.causes.hung import busy_now_findings, hung_findings
 from memwatch.diagnose.causes.kills import daemon_findings, memwatch_findings
+from memwatch.diagnose.causes.managed_kills import managed_kill_findings
 from memwatch.diagnose.causes.memory_shortage import kills_in, main_grower, stretch_findings
-from memwatch.diagnose.causes.oom import managed_kill_findings, oom_findings
+from memwatch.diagnose.causes.oom import oom_findings
 from memwatch.diagnose.causes.phrases import clock
 from memwatch.diagnose.causes.processor import (
     allocation_findings,

@@ -1,47 +1,30 @@
 """OOM kills by the kernel: whose limit was reached, who held the memory, and what to do about it."""
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from memwatch.diagnose.causes.memory_shortage import main_grower
+from memwatch.diagnose.causes.oom_advice import MOST_SHARE, oom_advice
+from memwatch.diagnose.causes.oom_holder import Holder, holder_of, unaccounted_bytes
 from memwatch.diagnose.causes.phrases import clock, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.faults import ManagedKill, Manager
-from memwatch.diagnose.logs.log_events import DaemonKill, Platform
-from memwatch.diagnose.logs.oom import SMALL_VICTIM_BYTES, Limit, NoVictim, OomKill, ProgramSum, Shortage
+from memwatch.diagnose.logs.oom import Limit, NoVictim, OomKill, Shortage
 from memwatch.diagnose.timeline.growth import Growth
-from memwatch.model.units import GIB, format_duration, format_size
+from memwatch.model.units import format_duration, format_size
 
 ONE_INCIDENT_S = 120.0  # kills that follow one another so closely are one story
 SAME_STORY_S = 600.0
 MUCH_SHARE = 0.10  # of RAM: worth naming, where no process holds it
-LEAST_HOLDER_SHARE = 0.05
-MOST_SHARE = 0.5  # of RAM, or of the limit: whoever holds so much is the reason
 SAME_SIZE_SHARE = 0.10
-SCRIPT_ADVICE = "memwatch diagnose --script FILE.py: points at the lines of a Python script that hold everything."
 
-_PYTHON = re.compile(r"python|pt_main_thread|jupyter|ray::|uwsgi|gunicorn|celery")
-_SERVICE = re.compile(r"(?:mysqld|mariadbd|postgres|redis-server|mongod|nginx|httpd|apache2|systemd|kubelet|dockerd)\b")
 _CAUSES = {
     Limit.MACHINE: Cause.OOM_KILL,
     Limit.CGROUP: Cause.CGROUP_LIMIT,
     Limit.UNKNOWN: Cause.OOM_UNKNOWN_LIMIT,
 }
-_WHICH_LIMIT = "which limit was reached, the machine's or a cgroup's: `journalctl -k -o short` has the lines before it"
-_WHICH_VICTIM = "which process was killed, if any: the log ends before its name"
-_WHO_HELD = "who held the memory: the table of processes (`journalctl -k`, 'Tasks state') is not in this log"
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """What held most of the memory: a program, or the kernel itself (`program` is None)."""
-
-    words: str  # "python", "slab caches of the kernel"
-    taken_bytes: int
-    program: ProgramSum | None = None
-    advice: str | None = None
+WHICH_LIMIT = "which limit was reached, the machine's or a cgroup's: `journalctl -k -o short` has the lines before it"
+WHICH_VICTIM = "which process was killed, if any: the log ends before its name"
+WHO_HELD = "who held the memory: the table of processes (`journalctl -k`, 'Tasks state') is not in this log"
 
 
 def oom_findings(evidence: Evidence, told: Iterable[int | None]) -> list[Finding]:
@@ -49,63 +32,6 @@ def oom_findings(evidence: Evidence, told: Iterable[int | None]) -> list[Finding
     known = set(told) - {None}
     kills = [kill for kill in _kills(evidence) if kill.pid not in known and _is_relevant(kill, evidence)]
     return [_finding(group, evidence) for group in _grouped(kills)]
-
-
-def managed_kill_findings(evidence: Evidence) -> list[Finding]:
-    """OOM kills that only systemd, Slurm or Kubernetes report. Beside the kernel's own lines they add nothing."""
-    events = () if evidence.log is None else evidence.log.events
-    kills = [event for event in events if isinstance(event, OomKill | DaemonKill)]
-    told = [
-        event
-        for event in events
-        if isinstance(event, ManagedKill) and not any(_is_same_moment(event.t, kill.t) for kill in kills)
-    ]
-    return [
-        _managed_finding(manager, [kill for kill in told if kill.manager == manager], evidence)
-        for manager in Manager
-        if any(kill.manager == manager for kill in told)
-    ]
-
-
-def _is_same_moment(t: float | None, kill_t: float | None) -> bool:
-    return t is None or kill_t is None or abs(t - kill_t) <= ONE_INCIDENT_S
-
-
-def holder_of(kill: OomKill) -> Holder | None:
-    """What held most, from the table and the memory lines; None where the report has neither."""
-    whole = kill.cgroup_limit_bytes if kill.in_cgroup else kill.ram_bytes
-    least = SMALL_VICTIM_BYTES if whole is None else LEAST_HOLDER_SHARE * whole
-    held = [
-        Holder(program.name, program.taken_bytes, program)
-        for program in kill.programs[:1]
-        if program.taken_bytes >= least  # A table of small processes does not show who held the memory.
-    ]
-    if not kill.in_cgroup:
-        held += _held_by_no_process(kill)
-    return max(held, key=lambda each: each.taken_bytes, default=None)
-
-
-def _held_by_no_process(kill: OomKill) -> list[Holder]:
-    parts = (
-        (kill.slab_unreclaimable_bytes, "slab caches of the kernel", "slabtop -o -s c | head -20: shows which cache."),
-        (kill.shmem_bytes, "shared memory and tmpfs (shmem)", "df -h -t tmpfs; ipcs -m: show files and segments."),
-        (kill.huge_pages_bytes, "reserved huge pages",
-         "sysctl vm.nr_hugepages: shows the number reserved; `sysctl -w vm.nr_hugepages=0` returns them."),
-        (kill.page_tables_bytes, "page tables", "grep -E 'VmPTE' /proc/[0-9]*/status | sort -k2 -n: shows whose."),
-        (_unaccounted_bytes(kill), "memory that no counter shows (drivers, ZFS ARC)",
-         "arc_summary | head -30: shows the ZFS ARC (zfs_arc_max limits it); else a driver holds it."),
-    )  # fmt: skip
-    return [Holder(words, size, advice=advice) for size, words, advice in parts if size]
-
-
-def _unaccounted_bytes(kill: OomKill) -> int | None:
-    """RAM that no counter of the report explains; None where too much of the report is missing. The table is no help:
-    it counts shared memory once for each process, and people shorten it."""
-    counted = (kill.anonymous_bytes, kill.page_cache_bytes, kill.free_bytes, kill.slab_bytes)
-    if kill.ram_bytes is None or any(size is None for size in counted):
-        return None
-    more = (kill.page_tables_bytes, kill.huge_pages_bytes, kill.reserved_bytes)
-    return max(kill.ram_bytes - sum(size or 0 for size in (*counted, *more)), 0)
 
 
 def _kills(evidence: Evidence) -> list[OomKill]:
@@ -164,7 +90,7 @@ def _finding(kills: list[OomKill], evidence: Evidence) -> Finding:
         _why(kills, first, holder),
         _confidence(kills[0], holder),
         tuple(_log_lines(kills, first, evidence)),
-        tuple(_advice(first, holder, guilty, evidence)),
+        tuple(oom_advice(first, holder, guilty, evidence)),
         min(known_t, default=None),
         max(known_t, default=None),
         tuple(_missing(kills, first, is_holder_known=holder is not None or guilty is not None)),
@@ -292,7 +218,7 @@ def _why(kills: list[OomKill], first: OomKill, holder: Holder | None) -> str:
     asked = None if first.invoked_by is None or first.no_victim == NoVictim.CUT else first.invoked_by
     parts.append(None if asked is None else f"{asked} asked for more")
     parts.append(_again(kills))
-    unheld = _unaccounted_bytes(first)
+    unheld = unaccounted_bytes(first)
     if unheld and first.ram_bytes and unheld >= MUCH_SHARE * first.ram_bytes and (holder is None or holder.program):
         parts.append(f"not in any process: {format_size(unheld)}")
     starts_with_name = bool(parts[0]) and (holder is None or holder.program is not None)
@@ -352,13 +278,13 @@ def _confidence(kill: OomKill, holder: Holder | None) -> Confidence:
 def _missing(kills: list[OomKill], first: OomKill, is_holder_known: bool) -> list[str]:
     missing = []
     if any(kill.no_victim == NoVictim.CUT and kill.pid is None for kill in kills):
-        missing.append(_WHICH_VICTIM)
+        missing.append(WHICH_VICTIM)
     if kills[0].limit == Limit.UNKNOWN:
-        missing.append(_WHICH_LIMIT)
+        missing.append(WHICH_LIMIT)
     whole = first.cgroup_limit_bytes if first.in_cgroup else first.ram_bytes
     is_most = whole is not None and (first.taken_bytes or 0) >= MOST_SHARE * whole
     if not is_holder_known and not is_most:
-        missing.append(_WHO_HELD)
+        missing.append(WHO_HELD)
     return missing
 
 
@@ -384,90 +310,6 @@ def _log_lines(kills: list[OomKill], first: OomKill, evidence: Evidence) -> list
     elif adjusted and adjusted > 0:
         lines.append(f"{kills[0].name} was marked to be killed first (oom_score_adj {adjusted})")
     return lines
-
-
-def _advice(
-    kill: OomKill, holder: Holder | None, guilty: tuple[str, int, int | None] | None, evidence: Evidence
-) -> list[str]:
-    name = guilty[0] if guilty is not None else _worth_guarding(kill, holder, evidence)
-    advice = _raise_limit(kill) if kill.in_cgroup else []
-    if name is not None and _SERVICE.match(name):
-        advice.append(f"Lower what {name} is configured to take (buffer pool, heap, workers), or add memory.")
-    elif name is not None:
-        advice.append(f"memwatch run -- {name} ...: it is paused or stopped before memory runs out, and only it.")
-        advice += [SCRIPT_ADVICE] if _PYTHON.match(name) else []
-        advice += _needs(name, kill, holder)
-    elif holder is not None and holder.advice is not None:
-        advice.append(holder.advice)
-    if not kill.in_cgroup:
-        advice += _more_memory(kill, evidence)
-    if holder is None and kill.no_victim is None and kill.is_small_victim:
-        advice.append("journalctl -k -b | grep -A200 'invoked oom-killer': the whole report names who held the memory.")
-    return advice
-
-
-def _needs(name: str, kill: OomKill, holder: Holder | None) -> list[str]:
-    """More than it had: how much more no log says."""
-    whole = kill.cgroup_limit_bytes if kill.in_cgroup else kill.ram_bytes
-    if holder is None or whole is None or holder.taken_bytes < MOST_SHARE * whole:
-        return []
-    swap = f" + {format_size(kill.swap_total_bytes)}" if kill.swap_total_bytes and not kill.in_cgroup else ""
-    return [
-        f"{name} needs more than {format_size(holder.taken_bytes)}, and there are {format_size(whole)}{swap}: use more"
-        " memory, a sample of the input (`head -c 1G INPUT`), or smaller batches; `memwatch estimate INPUT` measures"
-        " what tokenizing takes."
-    ]
-
-
-def _worth_guarding(kill: OomKill, holder: Holder | None, evidence: Evidence) -> str | None:
-    """The program to run under memwatch: never a victim that is too small to be the reason."""
-    if holder is not None:
-        return None if holder.program is None else evidence.name_of(_pid_of(kill, holder.program), holder.program.name)
-    if kill.pid is None or kill.is_small_victim:
-        return None
-    return evidence.name_of(kill.pid, kill.name)
-
-
-def _pid_of(kill: OomKill, program: ProgramSum) -> int | None:
-    return next((row.pid for row in kill.biggest if row.name == program.name), None)
-
-
-def _raise_limit(kill: OomKill) -> list[str]:
-    """How, by who set the limit: the cgroup's path tells."""
-    path = kill.cgroup or kill.task_cgroup or ""
-    more = "" if kill.cgroup_limit_bytes is None else f", now {format_size(kill.cgroup_limit_bytes)}"
-    unit = path.rpartition("/")[2]
-    if "kubepods" in path:
-        return [f"Raise resources.limits.memory of the container{more}; `kubectl top pod` shows what it takes."]
-    if "slurm" in path:
-        return [
-            f"sbatch --mem=SIZE ...: ask for more memory{more}; `sacct -j JOB --format=JobID,ReqMem,MaxRSS` shows it."
-        ]
-    if "docker" in path or "libpod" in path or "lxc" in path:
-        return [f"docker run --memory SIZE ... (or mem_limit in a compose file): raise the container's limit{more}."]
-    if unit.endswith((".service", ".scope", ".slice")):
-        return [f"systemctl set-property {unit} MemoryMax=SIZE: raise the unit's limit{more}."]
-    return [
-        f"Raise the limit{more}, if the job is meant to take more: docker run --memory SIZE, MemoryMax= of a unit,"
-        " sbatch --mem, resources.limits.memory."
-    ]
-
-
-def _more_memory(kill: OomKill, evidence: Evidence) -> list[str]:
-    platforms = frozenset() if evidence.log is None else evidence.log.platforms
-    if Platform.WSL in platforms:
-        return [
-            r"In %UserProfile%\.wslconfig under [wsl2] set memory=SIZE and swap=SIZE, then `wsl --shutdown`: by default"
-            " WSL 2 gets half of the machine's RAM."
-        ]
-    if Platform.ZRAM in platforms:
-        return ["The swap is zram, which is RAM itself: a swap file beside it adds real room."]
-    if kill.swap_total_bytes == 0 and (kill.ram_bytes or GIB) >= GIB:
-        return [
-            "fallocate -l 8G /swapfile; chmod 600 /swapfile; mkswap /swapfile; swapon /swapfile: adds swap, so that"
-            " idle memory can leave RAM."
-        ]
-    return []
 
 
 def _by_hand_finding(kills: list[OomKill], evidence: Evidence) -> Finding:
@@ -515,66 +357,4 @@ def _enough_free_finding(kills: list[OomKill], evidence: Evidence) -> Finding:
         (advice,),
         min(known_t, default=None),
         max(known_t, default=None),
-    )
-
-
-def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evidence) -> Finding:
-    names = listed(list(dict.fromkeys(kill.what for kill in kills if kill.what)) or ["a container"])
-    known_t = [kill.t for kill in kills if kill.t is not None]
-    shown = (f"{manager.value}'s own words, {times(len(kills))}",)
-    start_t, end_t = min(known_t, default=None), max(known_t, default=None)
-    victim = next((kill.victim for kill in kills if kill.victim), None)
-    if victim is not None:
-        what = f"Memory ran out on the node, and the kernel killed {victim} (Kubernetes: SystemOOM)."
-        advice = ("kubectl describe node NODE: compare what its pods take with their requests.",)
-        return Finding(
-            Cause.OOM_KILL, what, "The kubelet reports it; the kernel's report is not in this log.", Confidence.MEDIUM,
-            shown, advice, start_t, end_t, (_WHO_HELD,),
-        )  # fmt: skip
-    if manager == Manager.SYSTEMD:
-        return Finding(
-            Cause.OOM_UNKNOWN_LIMIT,
-            f"A process of {names} was killed by the OOM killer.",
-            "systemd reports it without the process and the limit: the unit's own limit, the machine's memory, or"
-            " systemd-oomd.",
-            Confidence.LOW,
-            shown,
-            ("journalctl -b -k; journalctl -b -u systemd-oomd: have the process and the limit at that time.",),
-            start_t,
-            end_t,
-            (_WHICH_VICTIM, _WHICH_LIMIT, _WHO_HELD),
-        )
-    if manager == Manager.SLURM:
-        job = kills[0].what.partition(".")[0]
-        return Finding(
-            Cause.CGROUP_LIMIT,
-            f"The memory limit of the Slurm job step {names} was reached and the kernel killed a process of it.",
-            f"The job took more than its --mem; Slurm counted {times(len(kills))}.",
-            Confidence.HIGH,
-            shown,
-            (
-                f"sacct -j {job} --format=JobID,ReqMem,MaxRSS: shows what was asked for and what it took.",
-                "sbatch --mem=SIZE ...: ask for more; `memwatch run -- COMMAND` in the job shows how fast it grows.",
-            ),
-            start_t,
-            end_t,
-            (_WHICH_VICTIM, _WHO_HELD),
-        )
-    limit = None if evidence.log is None else evidence.log.pod_limit
-    said = "" if limit is None else f" ({limit})"
-    return Finding(
-        Cause.CGROUP_LIMIT,
-        f"The memory limit of {names}{said} was reached and the kernel killed its main process (OOMKilled).",
-        f"{manager.value} reports OOMKilled; that is the container's own limit, or rarely the whole node's memory.",
-        Confidence.MEDIUM,
-        shown,
-        (
-            "kubectl set resources deployment NAME --limits=memory=SIZE: raises resources.limits.memory."
-            if manager == Manager.KUBERNETES
-            else "docker update --memory SIZE --memory-swap SIZE CONTAINER: raises the limit.",
-            "dmesg -T | grep -i -A30 oom-killer (on the node): names the process and who held the memory.",
-        ),
-        start_t,
-        end_t,
-        (_WHO_HELD,),
     )

@@ -1,0 +1,91 @@
+"""OOM kills in the words of who runs the job: systemd, Slurm, Kubernetes, Docker."""
+
+from memwatch.diagnose.causes.oom import ONE_INCIDENT_S, WHICH_LIMIT, WHICH_VICTIM, WHO_HELD
+from memwatch.diagnose.causes.phrases import listed, times
+from memwatch.diagnose.evidence import Evidence
+from memwatch.diagnose.findings import Cause, Confidence, Finding
+from memwatch.diagnose.logs.faults import ManagedKill, Manager
+from memwatch.diagnose.logs.log_events import DaemonKill
+from memwatch.diagnose.logs.oom import OomKill
+
+
+def managed_kill_findings(evidence: Evidence) -> list[Finding]:
+    """OOM kills that only systemd, Slurm or Kubernetes report. Beside the kernel's own lines they add nothing."""
+    events = () if evidence.log is None else evidence.log.events
+    kills = [event for event in events if isinstance(event, OomKill | DaemonKill)]
+    told = [
+        event
+        for event in events
+        if isinstance(event, ManagedKill) and not any(_is_same_moment(event.t, kill.t) for kill in kills)
+    ]
+    return [
+        _managed_finding(manager, [kill for kill in told if kill.manager == manager], evidence)
+        for manager in Manager
+        if any(kill.manager == manager for kill in told)
+    ]
+
+
+def _is_same_moment(t: float | None, kill_t: float | None) -> bool:
+    return t is None or kill_t is None or abs(t - kill_t) <= ONE_INCIDENT_S
+
+
+def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evidence) -> Finding:
+    names = listed(list(dict.fromkeys(kill.what for kill in kills if kill.what)) or ["a container"])
+    known_t = [kill.t for kill in kills if kill.t is not None]
+    shown = (f"{manager.value}'s own words, {times(len(kills))}",)
+    start_t, end_t = min(known_t, default=None), max(known_t, default=None)
+    victim = next((kill.victim for kill in kills if kill.victim), None)
+    if victim is not None:
+        what = f"Memory ran out on the node, and the kernel killed {victim} (Kubernetes: SystemOOM)."
+        advice = ("kubectl describe node NODE: compare what its pods take with their requests.",)
+        return Finding(
+            Cause.OOM_KILL, what, "The kubelet reports it; the kernel's report is not in this log.", Confidence.MEDIUM,
+            shown, advice, start_t, end_t, (WHO_HELD,),
+        )  # fmt: skip
+    if manager == Manager.SYSTEMD:
+        return Finding(
+            Cause.OOM_UNKNOWN_LIMIT,
+            f"A process of {names} was killed by the OOM killer.",
+            "systemd reports it without the process and the limit: the unit's own limit, the machine's memory, or"
+            " systemd-oomd.",
+            Confidence.LOW,
+            shown,
+            ("journalctl -b -k; journalctl -b -u systemd-oomd: have the process and the limit at that time.",),
+            start_t,
+            end_t,
+            (WHICH_VICTIM, WHICH_LIMIT, WHO_HELD),
+        )
+    if manager == Manager.SLURM:
+        job = kills[0].what.partition(".")[0]
+        return Finding(
+            Cause.CGROUP_LIMIT,
+            f"The memory limit of the Slurm job step {names} was reached and the kernel killed a process of it.",
+            f"The job took more than its --mem; Slurm counted {times(len(kills))}.",
+            Confidence.HIGH,
+            shown,
+            (
+                f"sacct -j {job} --format=JobID,ReqMem,MaxRSS: shows what was asked for and what it took.",
+                "sbatch --mem=SIZE ...: ask for more; `memwatch run -- COMMAND` in the job shows how fast it grows.",
+            ),
+            start_t,
+            end_t,
+            (WHICH_VICTIM, WHO_HELD),
+        )
+    limit = None if evidence.log is None else evidence.log.pod_limit
+    said = "" if limit is None else f" ({limit})"
+    return Finding(
+        Cause.CGROUP_LIMIT,
+        f"The memory limit of {names}{said} was reached and the kernel killed its main process (OOMKilled).",
+        f"{manager.value} reports OOMKilled; that is the container's own limit, or rarely the whole node's memory.",
+        Confidence.MEDIUM,
+        shown,
+        (
+            "kubectl set resources deployment NAME --limits=memory=SIZE: raises resources.limits.memory."
+            if manager == Manager.KUBERNETES
+            else "docker update --memory SIZE --memory-swap SIZE CONTAINER: raises the limit.",
+            "dmesg -T | grep -i -A30 oom-killer (on the node): names the process and who held the memory.",
+        ),
+        start_t,
+        end_t,
+        (WHO_HELD,),
+    )

@@ -1,0 +1,99 @@
+"""What to do after an OOM kill: raise the limit where it was set, guard the program that grows, or add memory."""
+
+import re
+
+from memwatch.diagnose.causes.oom_holder import Holder
+from memwatch.diagnose.evidence import Evidence
+from memwatch.diagnose.logs.log_events import Platform
+from memwatch.diagnose.logs.oom import OomKill, ProgramSum
+from memwatch.model.units import GIB, format_size
+
+MOST_SHARE = 0.5  # of RAM, or of the limit: whoever holds so much is the reason
+SCRIPT_ADVICE = "memwatch diagnose --script FILE.py: points at the lines of a Python script that hold everything."
+
+_PYTHON = re.compile(r"python|pt_main_thread|jupyter|ray::|uwsgi|gunicorn|celery")
+_SERVICE = re.compile(r"(?:mysqld|mariadbd|postgres|redis-server|mongod|nginx|httpd|apache2|systemd|kubelet|dockerd)\b")
+
+
+def oom_advice(
+    kill: OomKill, holder: Holder | None, guilty: tuple[str, int, int | None] | None, evidence: Evidence
+) -> list[str]:
+    name = guilty[0] if guilty is not None else _worth_guarding(kill, holder, evidence)
+    advice = _raise_limit(kill) if kill.in_cgroup else []
+    if name is not None and _SERVICE.match(name):
+        advice.append(f"Lower what {name} is configured to take (buffer pool, heap, workers), or add memory.")
+    elif name is not None:
+        advice.append(f"memwatch run -- {name} ...: it is paused or stopped before memory runs out, and only it.")
+        advice += [SCRIPT_ADVICE] if _PYTHON.match(name) else []
+        advice += _needs(name, kill, holder)
+    elif holder is not None and holder.advice is not None:
+        advice.append(holder.advice)
+    if not kill.in_cgroup:
+        advice += _more_memory(kill, evidence)
+    if holder is None and kill.no_victim is None and kill.is_small_victim:
+        advice.append("journalctl -k -b | grep -A200 'invoked oom-killer': the whole report names who held the memory.")
+    return advice
+
+
+def _needs(name: str, kill: OomKill, holder: Holder | None) -> list[str]:
+    """More than it had: how much more no log says."""
+    whole = kill.cgroup_limit_bytes if kill.in_cgroup else kill.ram_bytes
+    if holder is None or whole is None or holder.taken_bytes < MOST_SHARE * whole:
+        return []
+    swap = f" + {format_size(kill.swap_total_bytes)}" if kill.swap_total_bytes and not kill.in_cgroup else ""
+    return [
+        f"{name} needs more than {format_size(holder.taken_bytes)}, and there are {format_size(whole)}{swap}: use more"
+        " memory, a sample of the input (`head -c 1G INPUT`), or smaller batches; `memwatch estimate INPUT` measures"
+        " what tokenizing takes."
+    ]
+
+
+def _worth_guarding(kill: OomKill, holder: Holder | None, evidence: Evidence) -> str | None:
+    """The program to run under memwatch: never a victim that is too small to be the reason."""
+    if holder is not None:
+        return None if holder.program is None else evidence.name_of(_pid_of(kill, holder.program), holder.program.name)
+    if kill.pid is None or kill.is_small_victim:
+        return None
+    return evidence.name_of(kill.pid, kill.name)
+
+
+def _pid_of(kill: OomKill, program: ProgramSum) -> int | None:
+    return next((row.pid for row in kill.biggest if row.name == program.name), None)
+
+
+def _raise_limit(kill: OomKill) -> list[str]:
+    """How, by who set the limit: the cgroup's path tells."""
+    path = kill.cgroup or kill.task_cgroup or ""
+    more = "" if kill.cgroup_limit_bytes is None else f", now {format_size(kill.cgroup_limit_bytes)}"
+    unit = path.rpartition("/")[2]
+    if "kubepods" in path:
+        return [f"Raise resources.limits.memory of the container{more}; `kubectl top pod` shows what it takes."]
+    if "slurm" in path:
+        return [
+            f"sbatch --mem=SIZE ...: ask for more memory{more}; `sacct -j JOB --format=JobID,ReqMem,MaxRSS` shows it."
+        ]
+    if "docker" in path or "libpod" in path or "lxc" in path:
+        return [f"docker run --memory SIZE ... (or mem_limit in a compose file): raise the container's limit{more}."]
+    if unit.endswith((".service", ".scope", ".slice")):
+        return [f"systemctl set-property {unit} MemoryMax=SIZE: raise the unit's limit{more}."]
+    return [
+        f"Raise the limit{more}, if the job is meant to take more: docker run --memory SIZE, MemoryMax= of a unit,"
+        " sbatch --mem, resources.limits.memory."
+    ]
+
+
+def _more_memory(kill: OomKill, evidence: Evidence) -> list[str]:
+    platforms = frozenset() if evidence.log is None else evidence.log.platforms
+    if Platform.WSL in platforms:
+        return [
+            r"In %UserProfile%\.wslconfig under [wsl2] set memory=SIZE and swap=SIZE, then `wsl --shutdown`: by default"
+            " WSL 2 gets half of the machine's RAM."
+        ]
+    if Platform.ZRAM in platforms:
+        return ["The swap is zram, which is RAM itself: a swap file beside it adds real room."]
+    if kill.swap_total_bytes == 0 and (kill.ram_bytes or GIB) >= GIB:
+        return [
+            "fallocate -l 8G /swapfile; chmod 600 /swapfile; mkswap /swapfile; swapon /swapfile: adds swap, so that"
+            " idle memory can leave RAM."
+        ]
+    return []
