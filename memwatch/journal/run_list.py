@@ -141,7 +141,7 @@ class _Seen:
             self._peak(_whole(event.get("job_bytes")))
         elif kind == "verdict" and event.get("level") in LEVEL_NAMES:
             self.worst = max(self.worst, LEVEL_NAMES.index(str(event["level"])))
-        elif kind == "action":
+        elif kind == "action" and not event.get("brief"):
             name = str(event.get("action"))
             self.actions[name] = self.actions.get(name, 0) + 1
             if changes_pause(event):
