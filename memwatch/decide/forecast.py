@@ -50,8 +50,8 @@ CAUTIOUS_INTERVAL_S = 0.1  # while nothing is known to grow
 SLOWEST_INTERVAL_S = 1.0
 UNKNOWN_INTERVAL_S = 0.5
 STRESSED_INTERVAL_S = 0.25
-# One thread takes new pages at 2.3 GiB/s (measured), a few together at twice that; five samples on the way down
-# are what a forecast and an action need.
+# One thread takes new pages at 2.3 GiB/s, a few together at twice that (docs/MEASUREMENTS.md); five samples on the way
+# down are what a forecast and an action need.
 FASTEST_FILL_BYTES_S = 4 * GIB
 SAMPLES_ON_THE_WAY = 5
 SAMPLES_PER_FORECAST = 8

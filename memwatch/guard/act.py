@@ -1,4 +1,4 @@
-"""The only sender of signals to the job. Every process is signalled by what it is, not by its number (signals.py).
+"""The only sender of signals to the job. Every process is signalled by what it is, not by its number (send_signal.py).
 
 A pause holds the job by ptrace (hold.py), which ends with the guard whatever it dies of. Where the system does not
 allow that for a process (it is undumpable, a debugger has it, a container forbids ptrace), that process gets SIGSTOP;

@@ -1,4 +1,4 @@
-"""The events of a run, as the journal and every view know them (DESIGN.md, "The journal").
+"""The events of a run, as the journal and every view know them (docs/ARCHITECTURE.md shows who reads them).
 
 Each is a dictionary that begins with `t` (Unix seconds) and `event`. Keys are added, never renamed.
 

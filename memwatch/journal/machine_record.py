@@ -1,6 +1,6 @@
 """Writes the machine's record: a ring of segments, of which the oldest make room.
 
-A segment is a journal (journal.py), so that a full disk, a line torn by a reset and the disk's own delays are what they
+A segment is a journal (writer.py), so that a full disk, a line torn by a reset and the disk's own delays are what they
 are for every run. One that is full is packed to a tenth, which makes a week of a sample every five seconds fit; a
 crash at any moment leaves it whole, packed or not. record_files.py reads all of it.
 """

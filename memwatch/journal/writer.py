@@ -3,7 +3,7 @@
 Covers what is written and what is left out. How the lines look is in events.py, how they get to the disk in
 appender.py, where in folder.py, how they are read again in reader.py.
 
-An hour has no more than 5 MB, whatever the job's tree: budget.py says which samples are written. Of a large tree the
+An hour has at most 5 MB, whatever the job's tree: size_budget.py says which samples are written. Of a large tree the
 biggest processes are listed, and the rest is added up. A run that lasts for weeks has no bigger journal than one that
 lasts for hours: from half of the cap on, samples are written every tenth, later every hundredth time, and at the cap no
 more. A change of level, an action and the exit are always written, with the sample before it. Nothing here raises

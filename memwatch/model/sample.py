@@ -19,7 +19,7 @@ class Memory:
 class Limit:
     """A memory cgroup above the job that has a limit. `used_bytes` is without page cache and slab that can be dropped.
 
-    `kept_bytes`: so much of the reserve is kept by the limit itself, because the guard has set it so (scope_limit.py).
+    `kept_bytes`: so much of the reserve is kept by the limit itself, because the guard set it so (scope/limit.py).
     It counts as available, from which the whole reserve is then taken.
     """
 

@@ -4,7 +4,7 @@ import signal
 import sys
 
 if __name__ == "__main__":
-    # Until its handlers are there (signals.py), what is sent to us waits: neither lost nor leaving a traceback.
+    # Until its handlers are there (interrupts.py), what is sent to us waits: neither lost nor leaving a traceback.
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1))
     from memwatch.tokenize.command import main
 

@@ -52,7 +52,8 @@ def _patterns(ranges: tuple[tuple[int, int], ...]) -> dict[bytes, re.Pattern[byt
 
 _NEW_LETTERS = _patterns(NEW_IN_UNICODE_17)
 
-# tiktoken's regex gives up on white space of some 500,000 characters that is followed by something else.
+# tiktoken's regex gives up on white space of a million characters that is followed by something else; older ones
+# may do so earlier (docs/MEASUREMENTS.md).
 LONG_RUN = 100_000
 _WHITE_SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 # Anchored at the run's start and without going back, or a run at the text's end would take for ever.

@@ -9,7 +9,7 @@ from memwatch.model.sample import Sample
 from memwatch.model.units import MIB, format_size
 from memwatch.tokenize.settings import DEFAULT_MAX_MEMORY_BYTES
 
-# With room to spare, not tight: a new gpt2 worker was measured at 41 MiB, the others are estimates that
+# With room to spare, not tight: a new gpt2 worker takes 41 MiB (docs/MEASUREMENTS.md), the others are estimates that
 # tests/faults/test_memory.py holds as a whole to the limit.
 COORDINATOR_BYTES = 40 * MIB
 WORKER_FLOOR_BYTES = {2: 96 * MIB, 4: 160 * MIB}

@@ -1,4 +1,4 @@
-"""What other guards got wrong (FACTS.md), where it is a matter of deciding. Each is a test here."""
+"""What other guards got wrong (docs/MEASUREMENTS.md), where it is a matter of deciding. Each is a test here."""
 
 from dataclasses import replace
 from itertools import pairwise

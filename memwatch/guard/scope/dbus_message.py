@@ -1,6 +1,6 @@
 """D-Bus messages: as much as it takes to ask systemd or a desktop for something and to understand the answer.
 
-A library for all of D-Bus takes 10 ms to load, which the job would have to wait for (jeepney; measured).
+A library for all of D-Bus takes 10 ms to load, which the job would have to wait for (jeepney; docs/MEASUREMENTS.md).
 """
 
 import struct
