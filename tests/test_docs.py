@@ -21,6 +21,7 @@ PATH = re.compile(rf"(?<![\w./~$-])(?:{'|'.join(ROOMS)})/[\w./*-]*")
 PYTHON_FILE = re.compile(r"(?<![\w.*-])[\w/]+\.py\b")
 MODULE = re.compile(r"(?<![\w./-])memwatch(?:\.[A-Za-z_]\w*)+")
 CONSTANT = re.compile(r"(?<![\w*])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b(?!\*)")
+CLASS = re.compile(r"`((?:[A-Z][a-z]+){2,})`")
 MAKE_TARGET = re.compile(r"`make ([a-z-]+)")
 DOCUMENT = re.compile(r"[\w/.-]*\b[A-Za-z_]+\.md\b")
 
@@ -95,9 +96,10 @@ def test_the_modules_that_a_page_names_can_be_imported(page: Path) -> None:
 
 
 @on_each(DOCS)
-def test_the_constants_that_a_document_names_are_in_the_code(page: Path) -> None:
+def test_the_constants_and_classes_that_a_document_names_are_in_the_code(page: Path) -> None:
     code = sources("memwatch", "tests")
-    assert sorted(name for name in set(CONSTANT.findall(page.read_text())) if name not in code) == []
+    names = {name for pattern in (CONSTANT, CLASS) for name in pattern.findall(page.read_text())}
+    assert sorted(name for name in names if not re.search(rf"(?<![A-Za-z0-9]){name}\b", code)) == []
 
 
 @on_each(PAGES)
