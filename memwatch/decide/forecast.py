@@ -34,7 +34,7 @@ FRESH_S = 0.4  # and nothing is sure of growth that stopped just now
 LOOK_AHEAD = 2.0  # times a window's length; at 3, 2 GiB taken once at 4 GiB/s of 8 GiB was called a hog
 SURE_AHEAD = 1.2  # at 1, the last GiB is not seen to end 5 s ahead at 100 MiB/s
 SURE_SPAN_S = 6.5
-CERTAIN_SPAN_S = 15.0  # on a busy virtual machine a single allocation of 2 GiB takes 12 s
+CERTAIN_SPAN_S = 20.0  # on a busy virtual machine a single allocation of 2 GiB takes 12 s
 CERTAIN_AHEAD = 0.4  # at 0.55, a compile that grew for 23 s was called a hog 12 s ahead
 # A piece that shrinks at less than a third of the median is a pause in the growth.
 STEADY_SHARE = 1 / 3

@@ -38,8 +38,6 @@ class Signal(StrEnum):
 # Swap-ins are refaults of another kind: together they are one piece of evidence.
 _KIND = {Signal.HEADROOM: 0, Signal.SWAP: 1, Signal.REFAULTS: 1, Signal.STALLS: 2}
 
-# Growth that has gone on for long is warned about while there is so much headroom left; with more it may well stop.
-CERTAIN_BYTES = 256 * MIB
 # How much easier it is to stay at a level than to reach it.
 SLACK = 1.5
 SMALLEST_TIGHT_BYTES = 256 * MIB
@@ -179,7 +177,7 @@ def _room_level(forecast: Forecast, thresholds: Thresholds, strained: bool) -> L
     if (at_floor and forecast.is_credible) or headroom <= lost or (headroom <= margin and strained):
         return Level.ACT
     sure_s = float("inf") if forecast.sure_seconds_left is None else forecast.sure_seconds_left
-    certain = forecast.certain_seconds_left is not None and headroom <= CERTAIN_BYTES
+    certain = forecast.certain_seconds_left is not None
     if certain or sure_s <= thresholds.warn_ahead_s(forecast) or headroom <= margin:
         return Level.WARN
     soon = left_s is not None and left_s <= thresholds.watch_s
