@@ -31,10 +31,10 @@ def test_the_guard_switches_the_tokenizer_to_shards(long_text: Path, long_tokens
 @needs_cage
 def test_under_pressure_the_guard_switches_it_by_itself(tmp_path: Path, gpt2_reference: Reference) -> None:
     """Every word is new, which swells what the engine remembers; there is room for one worker, not for two."""
-    text = random_words(tmp_path / "words.txt", 1_500_000)
+    text = random_words(tmp_path / "words.txt", 2_500_000)
     tokenize = (sys.executable, "-m", "memwatch.tokenize", text, "--val-ratio", "0", "--workers", 2)
     with (
-        cage(520 * MIB) as small,
+        cage(460 * MIB) as small,
         Watched(*tokenize, cage=small, reserve_bytes=200 * MIB, pause_timeout_s=1000) as watched,
     ):
         assert watched.event("action", action="shard")["by"] == "guard"
