@@ -12,10 +12,10 @@ from memwatch.channel import Channel
 from memwatch.errors import ExitCode
 from memwatch.guard import inherited, system
 from memwatch.guard.job_channel import JobListener
-from memwatch.guard.order import Order, wait_for_order
+from memwatch.guard.order import GuardOrder, wait_for_order
 from memwatch.guard.readable import NOTHING_TO_GUARD_BY, memory_can_be_read
 from memwatch.guard.scope.placement import Place, seek_place
-from memwatch.guard.spawn import CannotStart, Start, spawn
+from memwatch.guard.spawn import CannotStart, JobStart, spawn
 from memwatch.guard.watcher import Watcher
 
 
@@ -100,9 +100,9 @@ def _job_listener() -> JobListener | None:
         return None  # The job can report no progress; all else goes on.
 
 
-def _start(order: Order, listener: JobListener | None) -> Start:
+def _start(order: GuardOrder, listener: JobListener | None) -> JobStart:
     config = order.config
-    return Start(
+    return JobStart(
         command=order.command,
         channel_address=None if listener is None else listener.address,
         takes_terminal=config.takes_terminal,

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from memwatch.decide.actions import Action, By
 from memwatch.decide.thresholds import Level
 from memwatch.decide.verdict import Verdict
-from memwatch.guard.act import Done
+from memwatch.guard.act import ActionResult
 from memwatch.guard.views import Views
-from memwatch.guard.wait import Ended
+from memwatch.guard.wait import JobExit
 from memwatch.journal import events
 from memwatch.journal.folder import runs_path
 from memwatch.journal.liveness import GuardId
@@ -59,7 +59,7 @@ class EventStream:
             self._views.send(told)
             self._views.send(judged)
 
-    def action(self, action: Action, by: By, done: Done, deadline_in_s: float | None) -> None:
+    def action(self, action: Action, by: By, done: ActionResult, deadline_in_s: float | None) -> None:
         pids, result = done.pids, done.result
         next_step = None if action.next_step is None else action.next_step.value
         more = {"reason": action.reason, "deadline_in_s": deadline_in_s, "next": next_step}
@@ -103,7 +103,7 @@ class EventStream:
         named = [[process.pid, process.start_ticks] for process in processes]
         self._views.send({"t": time.time(), "event": "stopping", "processes": named})
 
-    def exit(self, ended: Ended, code: int, by: By | None, **more: object) -> None:
+    def exit(self, ended: JobExit, code: int, by: By | None, **more: object) -> None:
         who = None if by is None else by.value
         if self._journal is not None:
             self._journal.know_peak(ended.peak_bytes)

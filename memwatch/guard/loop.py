@@ -27,21 +27,21 @@ from memwatch.decide.verdict import Verdict
 from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.errors import ExitCode
 from memwatch.guard import system
-from memwatch.guard.act import Actor, Done
+from memwatch.guard.act import ActionResult, Actor
 from memwatch.guard.event_stream import EventStream
 from memwatch.guard.hold import Holder
 from memwatch.guard.job_channel import JobChannel, JobListener
 from memwatch.guard.job_output import JobOutput
 from memwatch.guard.left_behind import restore_rank
 from memwatch.guard.notify import notify
-from memwatch.guard.order import Order
+from memwatch.guard.order import GuardOrder
 from memwatch.guard.reserve_at_start import reserve_bytes, reserve_for
 from memwatch.guard.runs_together import RunsTogether
 from memwatch.guard.scope.job_scope import JobScope
 from memwatch.guard.spawn import HANDLED, IGNORED, containment
 from memwatch.guard.stand_in import StandIn
 from memwatch.guard.views import Views
-from memwatch.guard.wait import Ended, reap
+from memwatch.guard.wait import JobExit, reap
 from memwatch.guard.watcher import Watcher
 from memwatch.journal.events import Event, output_event
 from memwatch.journal.writer import Journal
@@ -74,7 +74,7 @@ UNKILLABLE_S = 60.0
 class Guard:
     def __init__(
         self,
-        order: Order,
+        order: GuardOrder,
         watcher: Watcher,
         front: Channel,
         job_pid: int,
@@ -124,7 +124,7 @@ class Guard:
         self._is_on = True
         self._notified = False
         self._stopped_by: By | None = None
-        self._ended: Ended | None = None
+        self._ended: JobExit | None = None
         self._signalled = False
         self._has_lost_front = False
         self._first_of_pause: Sample | None = None
@@ -144,7 +144,7 @@ class Guard:
         if self._output is not None:
             self._selector.register(self._output, selectors.EVENT_READ, self._read_output)
         system.lock_memory()  # All is loaded; and the job was started before, so that it does not share in it.
-        self._take_in_news()  # It may have ended while we were loading.
+        self._take_in_child_changes()  # It may have ended while we were loading.
         while self._ended is None or self._is_ending_the_rest():
             self._tick()
         return self._finish(self._ended)
@@ -157,7 +157,7 @@ class Guard:
             return False
         return bool(self._alive())
 
-    def _finish(self, ended: Ended) -> int:
+    def _finish(self, ended: JobExit) -> int:
         self._job_channel.read_remaining()  # A short job has told it all while we were loading.
         if self._actor.is_paused:
             self._actor.resume()  # Somebody has killed the job's first process while all of it was paused.
@@ -177,7 +177,7 @@ class Guard:
         self._stand_in.job_has_ended()
         return code
 
-    def _is_kernels_doing(self, ended: Ended) -> bool:
+    def _is_kernels_doing(self, ended: JobExit) -> bool:
         """A shell tells in its exit code of a child that was killed."""
         if self._stopped_by is not None or self._has_lost_front or ended.exit_code != KILLED:
             return False
@@ -318,16 +318,16 @@ class Guard:
         self._carry_out(action, By.GUARD)
 
     def _carry_out(self, action: Action, by: By) -> None:
-        done = Done([], "done")
+        done = ActionResult([], "done")
         match action.step:
             case Step.SHARD:
                 self._job_channel.send({"command": "shard", "reason": action.reason})
-                done = Done([self._job_pid], "done")
+                done = ActionResult([self._job_pid], "done")
             case Step.PAUSE:
                 done = self._pause(action)
             case Step.RESUME:
                 # The ladder also says when a job that was tried runs on; then nothing is left to resume.
-                done = self._actor.resume() if self._actor.is_paused else Done([self._job_pid], "done")
+                done = self._actor.resume() if self._actor.is_paused else ActionResult([self._job_pid], "done")
             case Step.STOP:
                 done = self._actor.stop()
             case Step.KILL:
@@ -347,8 +347,8 @@ class Guard:
         if self._output is not None and action.step != Step.WARN:
             self._events.output_tail(self._output.tail)
 
-    def _pause(self, action: Action) -> Done:
-        self._take_in_news()  # A stop by the terminal (Ctrl-Z) that came before is still passed on as such.
+    def _pause(self, action: Action) -> ActionResult:
+        self._take_in_child_changes()  # A stop by the terminal (Ctrl-Z) that came before is still passed on as such.
         was_paused = self._actor.is_paused
         self._first_of_pause = None
         # A pause of tenths of a second has no deadline to announce; but the watcher must know when it is overdue.
@@ -411,22 +411,22 @@ class Guard:
         if self._signalled:
             self._signalled = False
             self._pass_on(signal.SIGTERM, to_group=True)
-        self._take_in_news()
+        self._take_in_child_changes()
 
-    def _take_in_news(self) -> None:
+    def _take_in_child_changes(self) -> None:
         self._job_channel.admit()  # Before it is reaped: who has reported and ended is still known to be of the job.
-        news = reap(self._job_pid, self._holder.take_status)
-        self._ended = self._ended or news.ended
+        changes = reap(self._job_pid, self._holder.take_status)
+        self._ended = self._ended or changes.ended
         self._is_news = self._ended is not None  # Of a job that is being ended, every death is.
-        self._spared -= news.gone
-        if self._watcher.pid in news.gone:
+        self._spared -= changes.gone
+        if self._watcher.pid in changes.gone:
             self._watcher.replace()
             self._spared.add(self._watcher.pid)
-        if self._watcher.pid in news.stopped:
+        if self._watcher.pid in changes.stopped:
             self._watcher.wake()
-        if news.stopped_by is not None and not self._actor.is_paused and self._stand_in.job_was_stopped():
-            self._events.suspended(news.stopped_by)
-        elif news.was_continued:
+        if changes.stopped_by is not None and not self._actor.is_paused and self._stand_in.job_was_stopped():
+            self._events.suspended(changes.stopped_by)
+        elif changes.was_continued:
             self._stand_in.job_was_continued()
 
     def _handle_job_message(self, message: dict[str, Any]) -> None:
@@ -500,7 +500,7 @@ class Guard:
         """Somebody has killed `memwatch run`, and means the job: subprocess.run(timeout=) does so."""
         self._has_lost_front = True
         self._pass_on(signal.SIGKILL, to_group=True)
-        killed = Done([self._job_pid], "done")
+        killed = ActionResult([self._job_pid], "done")
         self._events.action(Action(Step.KILL, "memwatch run was killed"), By.USER, killed, None)
 
     def _left_behind(self) -> int:

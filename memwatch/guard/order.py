@@ -17,7 +17,7 @@ from memwatch.guard.config import GuardConfig
 LENGTH = struct.Struct("!I")
 
 
-class Order(NamedTuple):
+class GuardOrder(NamedTuple):
     """`terminal` is the guard's end and the job's, where output is captured."""
 
     config: GuardConfig
@@ -42,7 +42,7 @@ def give_order(guard: socket.socket, config: GuardConfig, command: list[str]) ->
     return master
 
 
-def wait_for_order(view: socket.socket) -> Order | None:
+def wait_for_order(view: socket.socket) -> GuardOrder | None:
     """In the guard. None: whoever started us has thought better of it."""
     head, fds, _, _ = socket.recv_fds(view, LENGTH.size, 2)
     for fd in fds:
@@ -52,7 +52,7 @@ def wait_for_order(view: socket.socket) -> Order | None:
         return None
     message = json.loads(_exactly(view, *LENGTH.unpack(head)))
     terminal = (fds[0], fds[1]) if len(fds) == 2 else None
-    return Order(GuardConfig.from_json(message["config"]), tuple(message["command"]), terminal)
+    return GuardOrder(GuardConfig.from_json(message["config"]), tuple(message["command"]), terminal)
 
 
 def _exactly(line: socket.socket, size: int) -> bytes:
