@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memwatch.decide.reserve import Reserve
-from memwatch.guard import scope as scope_module
+from memwatch.guard.scope import job_scope as scope_module
 from memwatch.guard.scope.dbus_message import HEADER_BYTES, Field, Message, MessageType, decode, encode, message_length
 from memwatch.guard.scope.job_scope import JobScope
 from memwatch.guard.scope.placement import find_place, seek_place
