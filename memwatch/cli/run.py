@@ -86,12 +86,12 @@ def run(
     import shutil
 
     from memwatch.tui.draw.layout import output_columns
-    from memwatch.tui.run_view import RunScreen
+    from memwatch.tui.full_screen import FullScreenView
 
     size = shutil.get_terminal_size()
     columns = output_columns(size.columns)
     config = config._replace(captures_output=True, terminal_rows=size.lines, terminal_columns=columns)
-    return Front(config, command, screen=RunScreen(ScreenOptions(is_ascii, theme), config.record)).run()
+    return Front(config, command, screen=FullScreenView(ScreenOptions(is_ascii, theme), config.record)).run()
 
 
 def _command(job: tuple[str, ...], is_foreign: bool) -> list[str]:

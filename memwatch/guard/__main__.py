@@ -49,10 +49,10 @@ def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int
     if config.reserve_bytes is not None or isinstance(place, Place):
         from memwatch.decide.reserve import ReserveTooLarge
         from memwatch.guard.reserve_at_start import reserve_for
-        from memwatch.probe.glance import glance
+        from memwatch.probe.memory_sample import memory_sample
 
         try:
-            machine = glance()
+            machine = memory_sample()
             reserve = reserve_for(config, machine)
         except ReserveTooLarge as error:  # Nothing is run under a promise that cannot be kept.
             return _refuse(view, str(error), ExitCode.USAGE)

@@ -48,8 +48,8 @@ from memwatch.journal.writer import Journal
 from memwatch.model.sample import Process, Sample
 from memwatch.model.units import MIB
 from memwatch.probe.before_start import BeforeStart
-from memwatch.probe.glance import glance
 from memwatch.probe.machine import Machine
+from memwatch.probe.memory_sample import memory_sample
 from memwatch.probe.pending_signals import ENDING, is_suspended, pending_signals
 from memwatch.probe.position import InputPosition
 
@@ -110,7 +110,7 @@ class Guard:
         self._actor = Actor(self._job_now, watcher, self._holder, lambda stopped: self._events.stopping(stopped))
         self._journal = Journal.open(config.record, order.command) if config.keeps_record else None
         self._events = EventStream(self._views, self._journal, order.command)
-        before = glance()
+        before = memory_sample()
         self._reserve = reserve_for(config, before)
         self._reserve_at_start_bytes = reserve_bytes(self._reserve, before)
         self._monitor = Monitor(self._reserve.of)

@@ -15,7 +15,7 @@ from pathlib import Path
 from memwatch.errors import MemwatchError, OutOfSpace, UsageError, printable
 from memwatch.job import HELLO, Channel
 from memwatch.model.units import format_count, format_size
-from memwatch.probe.glance import glance
+from memwatch.probe.memory_sample import memory_sample
 from memwatch.tokenize import checkpoint as checkpoints
 from memwatch.tokenize import manifest as manifests
 from memwatch.tokenize.blocks import BlockReader, ReadPosition
@@ -214,7 +214,7 @@ class Session:
         reading = reading_bytes(self._inputs, self._settings.text_column)
         limit = self._held_limit() or self._request.resources.max_memory_bytes
         if limit is None and self._request.resources.workers is None:
-            limit = usual_limit_bytes(glance(), token_bytes, reading)
+            limit = usual_limit_bytes(memory_sample(), token_bytes, reading)
         return plan(limit, self._request.resources.workers, cores_here(), token_bytes, reading)
 
     def _held_limit(self) -> int | None:

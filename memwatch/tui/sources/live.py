@@ -7,8 +7,8 @@ from collections.abc import Callable
 from memwatch.channel import Channel
 from memwatch.journal.run_index import JournalIndex
 from memwatch.probe.input_wait import waits_for_input
-from memwatch.tui.model.picture import Kind, Picture, State
-from memwatch.tui.model.run_model import Story
+from memwatch.tui.model.picture import JobState, Picture, ViewKind
+from memwatch.tui.model.run_model import RunModel
 from memwatch.tui.sources import Event
 from memwatch.tui.sources.past import take_past
 
@@ -20,13 +20,13 @@ WAITS_FOR_INPUT = "the job waits for input, which the full screen cannot pass on
 class LiveSource:
     """`handle` gets every event first. Where we have joined, the past is in the journal."""
 
-    kind = Kind.RUN
+    kind = ViewKind.RUN
 
     def __init__(self, channel: Channel, handle: Callable[[Event], None], journal: str | None = None) -> None:
         self._channel = channel
         self._handle = handle
         self._journal = journal
-        self._story = Story(Kind.RUN)
+        self._story = RunModel(ViewKind.RUN)
         self._input_looked_s = time.monotonic()
         self._has_told_of_input = False
 
@@ -71,7 +71,7 @@ class LiveSource:
 
     @property
     def is_over(self) -> bool:
-        return not self._channel.is_open or self._story.picture(0.0).state == State.ENDED
+        return not self._channel.is_open or self._story.picture(0.0).state == JobState.ENDED
 
     def _catch_up(self, journal: str, journal_bytes: int) -> None:
         index = JournalIndex(journal, journal_bytes)

@@ -1,13 +1,13 @@
 """What happened before, from a journal: all that matters still, and not more, because journals can be long."""
 
 from memwatch.journal.run_index import FREQUENT, JournalIndex
-from memwatch.tui.model.run_model import Story
+from memwatch.tui.model.run_model import RunModel
 
 # What charts show by themselves, and then some for rates and forecasts.
 LOOK_BACK_S = 660.0
 
 
-def take_past(story: Story, index: JournalIndex, start: int, end: int) -> None:
+def take_past(story: RunModel, index: JournalIndex, start: int, end: int) -> None:
     """Let a story take the events from `start` to `end`; of what there is a lot of, only the latest."""
     now_t = index.times[end - 1] if end else 0.0
     for number in range(start, end):

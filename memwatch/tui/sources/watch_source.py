@@ -10,18 +10,18 @@ from memwatch.decide.reserve import default_reserve_bytes
 from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.journal.events import sample_event, verdict_event
 from memwatch.probe.machine import Machine
-from memwatch.tui.model.picture import Kind, Picture
-from memwatch.tui.model.run_model import Story
+from memwatch.tui.model.picture import Picture, ViewKind
+from memwatch.tui.model.run_model import RunModel
 from memwatch.tui.sources import Event
 
 
 class WatchSource:
-    kind = Kind.WATCH
+    kind = ViewKind.WATCH
 
     def __init__(self, machine: Machine, interval_s: float | None = None) -> None:
         self._machine = machine
         self._interval_s = interval_s
-        self._story = Story(Kind.WATCH, has_job=False)
+        self._story = RunModel(ViewKind.WATCH, has_job=False)
         self._monitor = Monitor(default_reserve_bytes)
 
     def start(self, changed: Callable[[list[Event]], None], ended: Callable[[], None]) -> None:
