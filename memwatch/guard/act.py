@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from memwatch.guard.hold import Holder
+from memwatch.guard.hold import ThreadHolder
 from memwatch.guard.send_signal import send_signal
 from memwatch.guard.watcher import Watcher
 from memwatch.model.sample import Process
@@ -41,7 +41,7 @@ class Actor:
     `will_stop` informs the front of processes that SIGSTOP is sent to; none: they were continued.
     """
 
-    def __init__(self, tree: Tree, watcher: Watcher, holder: Holder, will_stop: WillStop) -> None:
+    def __init__(self, tree: Tree, watcher: Watcher, holder: ThreadHolder, will_stop: WillStop) -> None:
         self._tree = tree
         self._watcher = watcher
         self._holder = holder

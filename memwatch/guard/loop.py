@@ -29,7 +29,7 @@ from memwatch.errors import ExitCode
 from memwatch.guard import system
 from memwatch.guard.act import ActionResult, Actor
 from memwatch.guard.event_stream import EventStream
-from memwatch.guard.hold import Holder
+from memwatch.guard.hold import ThreadHolder
 from memwatch.guard.job_channel import JobChannel, JobListener
 from memwatch.guard.job_output import JobOutput
 from memwatch.guard.left_behind import restore_rank
@@ -106,7 +106,7 @@ class Guard:
         )  # None: the job tells of its progress itself.
         self._spared = {watcher.pid}
         self._kernel_kills = KernelKills(before_start.oom_kills)
-        self._holder = Holder()
+        self._holder = ThreadHolder()
         self._actor = Actor(self._job_now, watcher, self._holder, lambda stopped: self._events.stopping(stopped))
         self._journal = Journal.open(config.record, order.command) if config.keeps_record else None
         self._events = EventStream(self._views, self._journal, order.command)
