@@ -10,6 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from memwatch.guard.hold import ThreadHolder
@@ -41,7 +42,8 @@ class Actor:
     `will_stop` informs the front of processes that SIGSTOP is sent to; none: they were continued.
     """
 
-    def __init__(self, tree: Tree, watcher: Watcher, holder: ThreadHolder, will_stop: WillStop) -> None:
+    def __init__(self, job_pid: int, tree: Tree, watcher: Watcher, holder: ThreadHolder, will_stop: WillStop) -> None:
+        self.job_pid = job_pid
         self._tree = tree
         self._watcher = watcher
         self._holder = holder
@@ -102,6 +104,14 @@ class Actor:
     def kill_one(self, process: Process) -> ActionResult:
         killed, refused = self._send([process], signal.SIGKILL)
         return ActionResult(killed, _result(killed, refused, "killed"))
+
+    def forward(self, number: int, to_group: bool) -> None:
+        """A signal meant for the job, from a terminal or the front; to its first process, or to its process group.
+
+        Only before the job is reaped: until then its pid, which names its group too, is its own.
+        """
+        with suppress(OSError):
+            (os.killpg if to_group else os.kill)(self.job_pid, number)
 
     def not_yet_stopped(self) -> set[int]:
         """Of the paused processes, those that still run: in the kernel, where a stop does not reach them at once."""
