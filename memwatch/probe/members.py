@@ -28,7 +28,6 @@ DETAILS_BURST_S = 0.05
 # Of a large family not all can be read at once (3 ms for 100 MiB). Those that own most, as far as is known, are read
 # every time: the one that the others forked from is among them. Then those that were read when the family was much
 # smaller, and so had a larger share, and then those not read for longest.
-MOST_SHARES = 16
 ALWAYS_READ = 4
 OUTGROWN = 0.7
 MOST_DETAILS = 32
