@@ -11,7 +11,7 @@ from memwatch.cli.front import Front
 from memwatch.cli.ui import chosen_ui, screen_options
 from memwatch.command_line import RESERVE, SECONDS, AskedReserve
 from memwatch.errors import UsageError
-from memwatch.guard.config import GuardConfig
+from memwatch.guard.order import GuardConfig
 from memwatch.tui.screen_options import ScreenOptions
 
 

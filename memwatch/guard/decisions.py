@@ -11,7 +11,7 @@ from memwatch.decide.reserve import Reserve
 from memwatch.decide.thresholds import Level
 from memwatch.decide.turns import Turn
 from memwatch.decide.verdict import Verdict
-from memwatch.guard.config import GuardConfig
+from memwatch.guard.order import GuardConfig
 from memwatch.model.sample import Sample
 
 # So near to the end of headroom the job is read as often as its room: whose growth it is decides what is done.

@@ -106,10 +106,10 @@ class Crew:
         results: list[BlockDone | BlockFailed] = []
         for member in self._members:
             if member.connection in ready:
-                results += self._heard(member)
+                results += self._read_results(member)
         return results
 
-    def _heard(self, member: _Member) -> list[BlockDone | BlockFailed]:
+    def _read_results(self, member: _Member) -> list[BlockDone | BlockFailed]:
         try:
             message = member.connection.recv()
         except (EOFError, ConnectionError):

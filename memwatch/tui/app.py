@@ -138,7 +138,7 @@ class MemwatchApp(SteadyApp[Left]):
 
     def _changed(self, events: list[Event]) -> None:
         for event in events:
-            self._hear(event)
+            self._take_event(event)
         if not self._is_draw_due:
             self._is_draw_due = True
             goes_on = self._has_numbers and all(event.get("event") in GOING_ON for event in events)
@@ -167,7 +167,7 @@ class MemwatchApp(SteadyApp[Left]):
             if show is not None and screen.is_mounted:
                 show(picture, self.look)
 
-    def _hear(self, event: Event) -> None:
+    def _take_event(self, event: Event) -> None:
         match event.get("event"):
             case "verdict":
                 is_grave = event.get("level") in ("warn", "act")
