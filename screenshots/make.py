@@ -18,7 +18,7 @@ from memwatch.journal.events import encode
 from memwatch.journal.run_index import JournalIndex
 from memwatch.tui.app import MemwatchApp
 from memwatch.tui.draw.look import Look
-from memwatch.tui.model.picture import Kind
+from memwatch.tui.model.picture import ViewKind
 from memwatch.tui.replay_app import ReplayApp
 from memwatch.tui.sources.replay_source import ReplaySource
 from memwatch.tui.themes import DARK, LIGHT
@@ -58,7 +58,7 @@ def drawn_alike_everywhere(svg: str) -> str:
     return svg.replace("font-family: arial", "font-family: DejaVu Sans, sans-serif")
 
 
-def live(events: list[dict[str, Any]], kind: Kind = Kind.RUN, theme: str = DARK.name) -> MemwatchApp:
+def live(events: list[dict[str, Any]], kind: ViewKind = ViewKind.RUN, theme: str = DARK.name) -> MemwatchApp:
     return MemwatchApp(script.ScriptedSource(events, kind), Look(), theme)
 
 
@@ -69,7 +69,7 @@ async def main() -> None:
     await picture("sharded", live(script.sharded()), WIDE)
     await picture("80x24", live(script.warning()), SMALL)
     await picture("light", live(script.warning(), theme=LIGHT.name), WIDE)
-    await picture("watch", live(script.watched(), Kind.WATCH), WIDE)
+    await picture("watch", live(script.watched(), ViewKind.WATCH), WIDE)
     await picture("zoom", live(script.warning()), WIDE, lambda pilot: pilot.press("z"))
     await picture("replay", replay(), WIDE, stop_at_the_warning)
 

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file, reference
 from tests.helpers import Finished, memwatch
+
+# How long an example takes says how busy the machine is, and nothing about memwatch.
+settings.register_profile("any load", deadline=None)
+settings.load_profile("any load")
 
 
 @pytest.fixture(scope="session", autouse=True)

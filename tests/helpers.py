@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from memwatch.tokenize.blocks import Block, BlockReader, Position
+from memwatch.tokenize.blocks import Block, BlockReader, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import Engine
 from memwatch.tokenize.inputs import look_at
 from memwatch.tokenize.messages import Counts
-from memwatch.tokenize.settings import Settings
+from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 
 # A hang is a failure; how long something takes is not.
@@ -76,10 +76,15 @@ class Read:
 
 
 def read_in_blocks(
-    path: Path, settings: Settings, encoding: Encoding, engine: Engine, limit: int, start: Position | None = None
+    path: Path,
+    settings: TokenizeSettings,
+    encoding: Encoding,
+    engine: Engine,
+    limit: int,
+    start: ReadPosition | None = None,
 ) -> Read:
     source = look_at(str(path), settings.text_column, any_bytes=True)
-    reader = BlockReader([source], settings, encoding, start or Position())
+    reader = BlockReader([source], settings, encoding, start or ReadPosition())
     encoder = BlockEncoder(engine, encoding, settings)
     tokens: dict[str, list[int]] = {"train": [], "val": []}
     total = Counts()

@@ -65,4 +65,4 @@ def test_the_screen_is_thought_out_without_textual(folder: str, apart_from: set[
 
 
 def test_a_screen_is_started_without_textual_so_that_the_job_need_not_wait_for_it() -> None:
-    assert "textual" not in _loaded_by("import memwatch.tui.run_view")
+    assert "textual" not in _loaded_by("import memwatch.tui.full_screen")

@@ -58,9 +58,9 @@ def _on_screen(path: str, options: ScreenOptions) -> int:
             codes.append(int(event["code"]))
 
     with closing(connect(path)) as guard:
-        from memwatch.tui.run_view import RunScreen
+        from memwatch.tui.full_screen import FullScreenView
 
-        screen = RunScreen(options, path)
+        screen = FullScreenView(options, path)
         if not screen.follow(guard, handle):
             return ExitCode.OK
     code = codes[0] if codes else int(ExitCode.BROKEN)

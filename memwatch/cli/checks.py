@@ -21,8 +21,8 @@ from memwatch.journal.folder import state_folder, state_path, why_not
 from memwatch.model.sample import Gpu, Memory, Sample
 from memwatch.model.units import format_size
 from memwatch.probe.cgroup_paths import memory_mount
-from memwatch.probe.glance import glance
 from memwatch.probe.machine import Machine, disk_free_bytes
+from memwatch.probe.memory_sample import memory_sample
 
 GPU_WAIT_S = 2.0
 
@@ -193,7 +193,7 @@ def _gpu(gpu: Gpu) -> str:
 
 
 def _tried_scope(scope: JobScope) -> ScopeFacts:
-    machine = glance()
+    machine = memory_sample()
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as idle:
         scope.take_in(idle.pid, machine, Reserve())
     return scope.facts

@@ -42,9 +42,15 @@ def estimate(
     """
     from memwatch.estimate.outlook import outlook
     from memwatch.estimate.report import as_lines, as_object
-    from memwatch.tokenize.settings import DEFAULT_MODE, DEFAULT_SHARD_TOKENS, Request, Resources, Settings
+    from memwatch.tokenize.settings import (
+        DEFAULT_MODE,
+        DEFAULT_SHARD_TOKENS,
+        Resources,
+        TokenizeRequest,
+        TokenizeSettings,
+    )
 
-    settings = Settings(
+    settings = TokenizeSettings(
         encoding=encoding,
         format=kind,
         mode=DEFAULT_MODE[kind],
@@ -54,7 +60,7 @@ def estimate(
         text_column=text_column,
     )
     resources = Resources(engine, workers, max_memory)
-    found = outlook(Request(inputs, out, settings, resources, any_bytes=errors is not None), _command(inputs))
+    found = outlook(TokenizeRequest(inputs, out, settings, resources, any_bytes=errors is not None), _command(inputs))
     if as_json:
         click.echo(json.dumps(as_object(found), indent=2))
     else:

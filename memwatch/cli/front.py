@@ -20,8 +20,7 @@ from memwatch.channel import Channel
 from memwatch.cli.signal_reader import SignalReader
 from memwatch.errors import Broken, ExitCode, printable
 from memwatch.guard import inherited, start_guard, system
-from memwatch.guard.config import GuardConfig
-from memwatch.guard.order import give_order
+from memwatch.guard.order import GuardConfig, give_order
 from memwatch.guard.start_guard import StartedGuard
 from memwatch.probe.pending_signals import ENDING
 

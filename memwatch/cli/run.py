@@ -11,7 +11,7 @@ from memwatch.cli.front import Front
 from memwatch.cli.ui import chosen_ui, screen_options
 from memwatch.command_line import RESERVE, SECONDS, AskedReserve
 from memwatch.errors import UsageError
-from memwatch.guard.config import GuardConfig
+from memwatch.guard.order import GuardConfig
 from memwatch.tui.screen_options import ScreenOptions
 
 
@@ -86,12 +86,12 @@ def run(
     import shutil
 
     from memwatch.tui.draw.layout import output_columns
-    from memwatch.tui.run_view import RunScreen
+    from memwatch.tui.full_screen import FullScreenView
 
     size = shutil.get_terminal_size()
     columns = output_columns(size.columns)
     config = config._replace(captures_output=True, terminal_rows=size.lines, terminal_columns=columns)
-    return Front(config, command, screen=RunScreen(ScreenOptions(is_ascii, theme), config.record)).run()
+    return Front(config, command, screen=FullScreenView(ScreenOptions(is_ascii, theme), config.record)).run()
 
 
 def _command(job: tuple[str, ...], is_foreign: bool) -> list[str]:

@@ -34,18 +34,18 @@ def _known_theme(ctx: click.Context, param: click.Parameter, name: str) -> str:
     return name
 
 
-def chosen_ui(wish: str, is_ascii: bool, command: Sequence[str] = ()) -> str:
+def chosen_ui(asked: str, is_ascii: bool, command: Sequence[str] = ()) -> str:
     """`full`, `plain` or `none`; `command` is the job's. Raises UsageError if a screen is wished for and cannot be.
 
     Where a terminal gets plain lines all the same, one line on standard error says why.
     """
     has_terminal = all(_is_terminal(stream) for stream in (sys.stdin, sys.stdout, sys.stderr))
-    if wish == "full" and not has_terminal:
+    if asked == "full" and not has_terminal:
         raise UsageError("there is no terminal for the full screen; use --ui plain")
-    if wish == "full" and needs_terminal(command):
+    if asked == "full" and needs_terminal(command):
         raise UsageError(f"{command[0]} needs the terminal for itself; use --ui plain")
-    if wish != "auto":
-        return wish
+    if asked != "auto":
+        return asked
     if not has_terminal or not _is_in_foreground():
         return "plain"
     why = _why_not_full(os.environ, is_ascii, command)

@@ -11,9 +11,9 @@ import numpy as np
 from memwatch.errors import MemwatchError
 from memwatch.model.python_list import LARGEST_SHARED_INT
 from memwatch.model.units import KIB, MIB
-from memwatch.tokenize.blocks import Layout
+from memwatch.tokenize.blocks import BlockLayout
 from memwatch.tokenize.encoding import BadBytes, BadRecord, BlockEncoder
-from memwatch.tokenize.settings import Settings
+from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 
 # For the list script, which is slow and measured on little.
@@ -23,7 +23,7 @@ SCRIPT_S = 0.12
 
 
 class Counter:
-    def __init__(self, encoder: BlockEncoder, settings: Settings, encoding: Encoding) -> None:
+    def __init__(self, encoder: BlockEncoder, settings: TokenizeSettings, encoding: Encoding) -> None:
         self.settings = settings
         self.encoding = encoding
         self.reading_s = 0.0  # to unpack or decode `reading_bytes`
@@ -34,7 +34,7 @@ class Counter:
         self._handling_s = 0.0
         self._kept: list[bytes] = []
 
-    def count(self, data: bytes, layout: Layout, name: str, offset: int) -> int:
+    def count(self, data: bytes, layout: BlockLayout, name: str, offset: int) -> int:
         """Tokens of a piece at about this offset of the input with this name."""
         started_s = time.thread_time()
         try:

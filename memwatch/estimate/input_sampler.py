@@ -17,7 +17,7 @@ from memwatch.errors import MemwatchError
 from memwatch.estimate.counter import Counter
 from memwatch.estimate.statistics import Cell, Range, with_unseen
 from memwatch.model.units import KIB
-from memwatch.tokenize.blocks import Block, BlockReader, Layout, Position
+from memwatch.tokenize.blocks import Block, BlockLayout, BlockReader, ReadPosition
 from memwatch.tokenize.cuts import TextCuts
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.inputs import Input
@@ -52,7 +52,7 @@ def is_enough(count: int, least: int, deadline_s: float) -> bool:
     return count >= least or (count >= min(2, least) and time.monotonic() - deadline_s > MOST_LATE_S)
 
 
-def block_reader(source: Input, counter: Counter, start: Position) -> BlockReader:
+def block_reader(source: Input, counter: Counter, start: ReadPosition) -> BlockReader:
     """Without a split, which would cut blocks short."""
     return BlockReader([source], replace(counter.settings, val_ratio="0"), counter.encoding, start)
 
@@ -73,7 +73,7 @@ def spread_out(count: int, rng: random.Random) -> list[int]:
 
 @dataclass(slots=True)
 class _Stretch:
-    start: Position
+    start: ReadPosition
     size_bytes: int  # of text, as far as it is known before it is read
     rows: int = 0
     passed_bytes: int = 0
@@ -112,7 +112,7 @@ class InputSampler:
         size = usual_bytes(source)
         count = min(max(pieces, 1), max(size // PIECE_BYTES, 1)) if self._is_plain else 1
         starts = [size * i // count for i in range(count + 1)]
-        self._stretches = [_Stretch(Position(offset=starts[i]), starts[i + 1] - starts[i]) for i in range(count)]
+        self._stretches = [_Stretch(ReadPosition(offset=starts[i]), starts[i + 1] - starts[i]) for i in range(count)]
 
     @property
     def cells(self) -> list[Cell]:
@@ -141,7 +141,7 @@ class InputSampler:
         with closing(Rows(self.source, self._counter.settings.text_column)) as rows:
             self.token_count = rows.sum_of(TOKEN_COUNT, now_s + TOKEN_COUNT_SHARE * (until_s - now_s))
             self._stretches = [
-                _Stretch(Position(row_group=number), max(size - LENGTH_BYTES * count, 1), count)
+                _Stretch(ReadPosition(row_group=number), max(size - LENGTH_BYTES * count, 1), count)
                 for number, (size, count) in enumerate(rows.group_sizes())
                 if count
             ]
@@ -153,7 +153,7 @@ class InputSampler:
         before = skip = self._rng.randint(0, gap)
         start = stretch.start
         if self._is_plain:
-            start = Position(offset=start.offset + before)
+            start = ReadPosition(offset=start.offset + before)
             skip = TORN_BYTES if start.offset else 0
             if self.source.kind == "text":
                 stretch.cells += self._text_piece(stretch, start.offset)
@@ -182,7 +182,7 @@ class InputSampler:
         else:
             data = window[start : cut.at]
         in_document = separator_named(self._counter.settings.documents) is not None
-        layout = Layout("text", continues=in_document and at > 0, open_end=in_document)
+        layout = BlockLayout("text", continues=in_document and at > 0, open_end=in_document)
         self.read_bytes += len(data)
         tokens = self._counter.count(data, layout, self.source.name, at)
         return [Cell(stretch.size_bytes, len(data), tokens)] if data else []

@@ -32,7 +32,7 @@ from memwatch.tokenize.inputs import STANDARD_INPUT, Input, find_inputs
 from memwatch.tokenize.plan import cores_here, least_bytes, peak_bytes, plan
 from memwatch.tokenize.rows import reading_bytes
 from memwatch.tokenize.rss import rss_bytes
-from memwatch.tokenize.settings import DEFAULT_MODE, DEFAULT_SHARD_TOKENS, Format, Request
+from memwatch.tokenize.settings import DEFAULT_MODE, DEFAULT_SHARD_TOKENS, Format, TokenizeRequest
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 
 # For sampling, beside half a second or so to start and to measure the list script.
@@ -102,7 +102,7 @@ class Outlook:
         return self.conclusion.remedy or " ".join(command)
 
 
-def outlook(request: Request, command: list[str]) -> Outlook:
+def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
     """Called by the command line. `command` is what does the job, each word quoted for a shell."""
     if STANDARD_INPUT in request.inputs:
         raise UsageError(

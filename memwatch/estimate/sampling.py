@@ -15,7 +15,7 @@ from memwatch.estimate.counter import Counter
 from memwatch.estimate.input_sampler import PIECE_BYTES, InputSampler, block_reader, is_enough, is_plain, usual_bytes
 from memwatch.estimate.statistics import LEAST_UNSEEN_SPREAD, Cell, Range, like_the_others, token_ranges, with_unseen
 from memwatch.model.units import MIB
-from memwatch.tokenize.blocks import Position
+from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.inputs import Input
 from memwatch.tokenize.settings import DEFAULT_BLOCK_BYTES
 
@@ -73,7 +73,7 @@ def _tokenized_whole(inputs: dict[int, Input], counter: Counter) -> dict[int, Sa
     found: dict[int, Sampled] = {}
     for i, source in inputs.items() if total_bytes <= WHOLE_BYTES else ():
         tokens = blocks = size = 0
-        with closing(block_reader(source, counter, Position())) as reader:
+        with closing(block_reader(source, counter, ReadPosition())) as reader:
             while (block := reader.next(DEFAULT_BLOCK_BYTES)) is not None:
                 tokens += counter.count(bytes(block.data), block.layout, source.name, block.start.offset)
                 blocks, size = blocks + 1, block.after.offset

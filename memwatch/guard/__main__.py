@@ -12,10 +12,10 @@ from memwatch.channel import Channel
 from memwatch.errors import ExitCode
 from memwatch.guard import inherited, system
 from memwatch.guard.job_channel import JobListener
-from memwatch.guard.order import Order, wait_for_order
+from memwatch.guard.order import GuardOrder, wait_for_order
 from memwatch.guard.readable import NOTHING_TO_GUARD_BY, memory_can_be_read
 from memwatch.guard.scope.placement import Place, seek_place
-from memwatch.guard.spawn import CannotStart, Start, spawn
+from memwatch.guard.spawn import CannotStart, JobStart, spawn
 from memwatch.guard.watcher import Watcher
 
 
@@ -49,10 +49,10 @@ def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int
     if config.reserve_bytes is not None or isinstance(place, Place):
         from memwatch.decide.reserve import ReserveTooLarge
         from memwatch.guard.reserve_at_start import reserve_for
-        from memwatch.probe.glance import glance
+        from memwatch.probe.memory_sample import memory_sample
 
         try:
-            machine = glance()
+            machine = memory_sample()
             reserve = reserve_for(config, machine)
         except ReserveTooLarge as error:  # Nothing is run under a promise that cannot be kept.
             return _refuse(view, str(error), ExitCode.USAGE)
@@ -100,9 +100,9 @@ def _job_listener() -> JobListener | None:
         return None  # The job can report no progress; all else goes on.
 
 
-def _start(order: Order, listener: JobListener | None) -> Start:
+def _start(order: GuardOrder, listener: JobListener | None) -> JobStart:
     config = order.config
-    return Start(
+    return JobStart(
         command=order.command,
         channel_address=None if listener is None else listener.address,
         takes_terminal=config.takes_terminal,

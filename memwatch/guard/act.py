@@ -10,9 +10,10 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
-from memwatch.guard.hold import Holder
+from memwatch.guard.hold import ThreadHolder
 from memwatch.guard.send_signal import send_signal
 from memwatch.guard.watcher import Watcher
 from memwatch.model.sample import Process
@@ -28,7 +29,7 @@ WillStop = Callable[[list[Process]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ActionResult:
     """Whom an action has reached, and what became of it, in words for the journal."""
 
     pids: list[int]
@@ -41,7 +42,8 @@ class Actor:
     `will_stop` informs the front of processes that SIGSTOP is sent to; none: they were continued.
     """
 
-    def __init__(self, tree: Tree, watcher: Watcher, holder: Holder, will_stop: WillStop) -> None:
+    def __init__(self, job_pid: int, tree: Tree, watcher: Watcher, holder: ThreadHolder, will_stop: WillStop) -> None:
+        self.job_pid = job_pid
         self._tree = tree
         self._watcher = watcher
         self._holder = holder
@@ -50,7 +52,7 @@ class Actor:
         self._seen_stopped: set[int] = set()
         self.is_paused = False
 
-    def pause(self, deadline_s: float | None = None) -> Done:
+    def pause(self, deadline_s: float | None = None) -> ActionResult:
         """Hold the whole tree, with the children born meanwhile. The job counts as paused if anything was."""
         # First: a watcher that knows of no pause would not look whether the guard still beats.
         self._watcher.paused(deadline_s)
@@ -76,32 +78,40 @@ class Actor:
         self.is_paused = bool(paused)
         if not self.is_paused:
             self._watcher.all_continued()
-        return Done(paused, _result(paused, refused, "paused"))
+        return ActionResult(paused, _result(paused, refused, "paused"))
 
-    def resume(self) -> Done:
+    def resume(self) -> ActionResult:
         """Let everything run on that the pause has stopped, and nothing else: what the job had stopped stays so."""
         held = self._holder.held_pids()
         self._holder.release()
         pids = [*held, *self._send(self._stopped, signal.SIGCONT)[0]]
         self._forget_pause()
-        return Done(pids, _result(pids, [], "resumed"))
+        return ActionResult(pids, _result(pids, [], "resumed"))
 
-    def stop(self) -> Done:
+    def stop(self) -> ActionResult:
         """Send SIGTERM to the whole tree; a paused one must run on to receive it."""
         asked, refused = self._send(self._alive(), signal.SIGTERM)
         if self.is_paused:
             self.resume()
-        return Done(asked, _result(asked, refused, "sent SIGTERM"))
+        return ActionResult(asked, _result(asked, refused, "sent SIGTERM"))
 
-    def kill(self) -> Done:
+    def kill(self) -> ActionResult:
         killed, refused = self._send(self._alive(), signal.SIGKILL)
         if self.is_paused:
             self.resume()  # For those that could not be killed.
-        return Done(killed, _result(killed, refused, "killed"))
+        return ActionResult(killed, _result(killed, refused, "killed"))
 
-    def kill_one(self, process: Process) -> Done:
+    def kill_one(self, process: Process) -> ActionResult:
         killed, refused = self._send([process], signal.SIGKILL)
-        return Done(killed, _result(killed, refused, "killed"))
+        return ActionResult(killed, _result(killed, refused, "killed"))
+
+    def forward(self, number: int, to_group: bool) -> None:
+        """A signal meant for the job, from a terminal or the front; to its first process, or to its process group.
+
+        Only before the job is reaped: until then its pid, which names its group too, is its own.
+        """
+        with suppress(OSError):
+            (os.killpg if to_group else os.kill)(self.job_pid, number)
 
     def not_yet_stopped(self) -> set[int]:
         """Of the paused processes, those that still run: in the kernel, where a stop does not reach them at once."""

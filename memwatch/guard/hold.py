@@ -37,7 +37,7 @@ class _Thread:
         self.signal = 0  # what it was about to receive when it stopped
 
 
-class Holder:
+class ThreadHolder:
     """`take_status` must get every wait status, because those of held threads come among those of children."""
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """What memwatch was started with, and its job must find again: closed streams, descriptors, signals, environment.
 
 `memwatch run` calls `note` before anything else, because Python and memwatch change some of it for themselves. The
-front sends it to the guard (config.py), and the guard restores it in the job just before exec (spawn.py).
+front sends it to the guard (order.py), and the guard restores it in the job just before exec (spawn.py).
 """
 
 import os

@@ -20,6 +20,18 @@ _CRITICAL = 2
 _AS_THE_DESKTOP_LIKES = -1
 
 
+class Notifier:
+    """Shows one notification a run: the first danger is news, the rest is on the screen and in the journal."""
+
+    def __init__(self) -> None:
+        self._has_shown = False
+
+    def danger(self, reason: str) -> None:
+        if not self._has_shown:
+            self._has_shown = True
+            self._connection = notify("memwatch: memory is running out", reason)
+
+
 def notify(title: str, text: str) -> Connection | None:
     """Returns the connection, to be kept: a bus drops what it has not yet delivered for a sender that is gone."""
     path = session_bus_path(os.environ)

@@ -12,12 +12,44 @@ import socket
 import struct
 from typing import NamedTuple
 
-from memwatch.guard.config import GuardConfig
-
 LENGTH = struct.Struct("!I")
 
 
-class Order(NamedTuple):
+class GuardConfig(NamedTuple):
+    """`front_pid` is set if the front stands for the job: what happens to one happens to the other (stand_in.py).
+
+    `closed_streams`, `ignored_signals` and `blocked_signals` are what memwatch was started with (inherited.py).
+    """
+
+    front_pid: int | None = None
+    takes_terminal: bool = False  # The job becomes the terminal's foreground process group, as by a shell.
+    captures_output: bool = False  # The job gets a terminal of its own, and views show what it writes there.
+    terminal_rows: int = 24
+    terminal_columns: int = 80
+    reserve_bytes: int | None = None  # None: the default for the memory there is
+    reserve_fraction: float | None = None  # of the room that counts
+    on_pressure: str = "shard"
+    pause_timeout_s: float = 60.0
+    interval_s: float | None = None  # None: as the danger demands
+    record: str | None = None  # None: in the state folder
+    keeps_record: bool = True
+    lowers_priority: bool = True
+    may_be_unguarded: bool = False  # Run the job even where memory cannot be read.
+    closed_streams: tuple[int, ...] = ()
+    ignored_signals: tuple[int, ...] = ()
+    blocked_signals: tuple[int, ...] = ()
+
+    def to_json(self) -> str:
+        return json.dumps(self._asdict())
+
+    @classmethod
+    def from_json(cls, text: str) -> "GuardConfig":
+        data = json.loads(text)
+        lists = ("closed_streams", "ignored_signals", "blocked_signals")
+        return cls(**{**data, **{name: tuple(data[name]) for name in lists}})
+
+
+class GuardOrder(NamedTuple):
     """`terminal` is the guard's end and the job's, where output is captured."""
 
     config: GuardConfig
@@ -42,7 +74,7 @@ def give_order(guard: socket.socket, config: GuardConfig, command: list[str]) ->
     return master
 
 
-def wait_for_order(view: socket.socket) -> Order | None:
+def wait_for_order(view: socket.socket) -> GuardOrder | None:
     """In the guard. None: whoever started us has thought better of it."""
     head, fds, _, _ = socket.recv_fds(view, LENGTH.size, 2)
     for fd in fds:
@@ -52,7 +84,7 @@ def wait_for_order(view: socket.socket) -> Order | None:
         return None
     message = json.loads(_exactly(view, *LENGTH.unpack(head)))
     terminal = (fds[0], fds[1]) if len(fds) == 2 else None
-    return Order(GuardConfig.from_json(message["config"]), tuple(message["command"]), terminal)
+    return GuardOrder(GuardConfig.from_json(message["config"]), tuple(message["command"]), terminal)
 
 
 def _exactly(line: socket.socket, size: int) -> bytes:

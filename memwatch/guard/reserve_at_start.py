@@ -1,7 +1,7 @@
 """Before the job starts: what it must leave to others."""
 
 from memwatch.decide.reserve import Reserve, check_reserve
-from memwatch.guard.config import GuardConfig
+from memwatch.guard.order import GuardConfig
 from memwatch.model.sample import Sample
 
 

@@ -35,7 +35,7 @@ class CannotStart(Exception):
         self.exit_code = ExitCode.NOT_FOUND if number == errno.ENOENT else ExitCode.CANNOT_EXECUTE
 
 
-class Start(NamedTuple):
+class JobStart(NamedTuple):
     command: tuple[str, ...]
     channel_address: str | None
     takes_terminal: bool
@@ -46,7 +46,7 @@ class Start(NamedTuple):
     blocked_signals: tuple[int, ...]
 
 
-def spawn(start: Start, before_it_runs: Callable[[int], None] | None = None) -> int:
+def spawn(start: JobStart, before_it_runs: Callable[[int], None] | None = None) -> int:
     """Start the job and return its pid, which `before_it_runs` has been told. Raises CannotStart."""
     if not start.command[0]:
         raise CannotStart(start.command[0], errno.ENOENT)  # As the kernel would say; Python does not ask it.
@@ -83,7 +83,7 @@ def containment(lowers_priority: bool) -> dict[str, object]:
     return {"process_group": True, "oom_score_adj": OOM_SCORE, **priority}
 
 
-def _become_the_job(start: Start, parent: int, writer: int, gate: int) -> None:
+def _become_the_job(start: JobStart, parent: int, writer: int, gate: int) -> None:
     """In the forked child: never returns."""
     try:
         if start.output_fd is None:
@@ -120,7 +120,7 @@ def _become_the_job(start: Start, parent: int, writer: int, gate: int) -> None:
         os._exit(ExitCode.BROKEN)
 
 
-def _take_signals(start: Start) -> None:
+def _take_signals(start: JobStart) -> None:
     """As memwatch was started with them; what Python and the guard handle or ignore for themselves is reset."""
     for number in (*HANDLED, *IGNORED, *UNKNOWABLE):
         signal.signal(number, signal.SIG_IGN if number in start.ignored_signals else signal.SIG_DFL)

@@ -93,6 +93,24 @@ class Appender:
         self._retry_s = self._clock() + RETRY_S if error.errno in _PASSING else None
 
 
+class NoFile:
+    """In place of an Appender for a run that is not recorded (--no-record): nothing is written, and that is fine."""
+
+    path: str | None = None
+    problem: str | None = None
+    size_bytes = 0
+    is_on = False
+
+    def append(self, data: bytes) -> bool:
+        return False
+
+    def sync(self) -> None:
+        pass
+
+    def close(self, wait_s: float) -> None:
+        pass
+
+
 class _Syncer:
     """A thread that calls fsync when told to. It is a daemon: a dead disk must not keep the guard from ending."""
 

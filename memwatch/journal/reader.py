@@ -9,9 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from memwatch.journal.codec import sample_from_json
 from memwatch.journal.events import Event
-from memwatch.model.sample import Sample
 from memwatch.model.units import KIB, MIB
 
 # A sample of ten thousand processes, or five times the longest command line that is kept.
@@ -25,15 +23,6 @@ def read_events(path: str | os.PathLike[str]) -> Iterator[Event]:
         for line in lines_of(file):
             if (event := parse_event(line)) is not None:
                 yield event
-
-
-def read_samples(path: str | os.PathLike[str]) -> Iterator[Sample]:
-    for event in read_events(path):
-        if event["event"] == "sample":
-            try:
-                yield sample_from_json(event)
-            except ValueError:
-                continue  # From a memwatch that knows another kind of sample.
 
 
 def first_event(path: str | os.PathLike[str]) -> Event | None:

@@ -22,7 +22,7 @@ BY_MEMWATCH = ("guard", "user")
 _SAMPLE = re.compile(rb'\{"t":([0-9]+(?:\.[0-9]+)?),"event":"sample","job_bytes":([0-9]{1,18}),')
 
 
-class State(StrEnum):
+class RunStatus(StrEnum):
     """stopped: by memwatch, or by the user through it. killed: by a signal from elsewhere. died: the guard is gone."""
 
     RUNNING = "running"
@@ -38,7 +38,7 @@ class State(StrEnum):
 class RunInfo:
     run_id: str
     path: Path
-    state: State
+    state: RunStatus
     command: tuple[str, ...]
     started_t: float | None
     ended_t: float | None  # of one that died, when it was last heard of
@@ -66,7 +66,7 @@ class RunInfo:
             state=state,
             command=seen.command,
             started_t=seen.started_t,
-            ended_t=None if state in (State.RUNNING, State.PAUSED) else seen.last_t,
+            ended_t=None if state in (RunStatus.RUNNING, RunStatus.PAUSED) else seen.last_t,
             exit_code=_whole(seen.exit.get("code")),
             signal=_whole(seen.exit.get("signal")),
             by=_word(seen.exit.get("by")),
@@ -161,16 +161,16 @@ def changes_pause(event: Event) -> bool:
     return is_step and was_carried_out(event) and not event.get("brief")
 
 
-def _state(seen: _Seen, age_s: float) -> State:
+def _state(seen: _Seen, age_s: float) -> RunStatus:
     if not seen.exit:
         if not may_be_alive(seen.guard, age_s):
-            return State.DIED
-        return State.PAUSED if seen.is_paused else State.RUNNING
+            return RunStatus.DIED
+        return RunStatus.PAUSED if seen.is_paused else RunStatus.RUNNING
     if seen.exit.get("by") in BY_MEMWATCH:
-        return State.STOPPED
+        return RunStatus.STOPPED
     if seen.exit.get("signal") is not None:
-        return State.KILLED
-    return State.DONE if seen.exit.get("code") == 0 else State.FAILED
+        return RunStatus.KILLED
+    return RunStatus.DONE if seen.exit.get("code") == 0 else RunStatus.FAILED
 
 
 def _whole(value: object) -> int | None:

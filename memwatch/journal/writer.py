@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from memwatch.journal import events
-from memwatch.journal.appender import Appender
+from memwatch.journal.appender import Appender, NoFile
 from memwatch.journal.events import Event
 from memwatch.journal.folder import create_journal, make_runs_folder, open_journal, run_id
 from memwatch.journal.liveness import GuardId
@@ -46,7 +46,7 @@ class Journal:
     """
 
     def __init__(
-        self, file: Appender, command: Sequence[str], cap_bytes: int, budget: JournalBudget | None = None
+        self, file: Appender | NoFile, command: Sequence[str], cap_bytes: int, budget: JournalBudget | None = None
     ) -> None:
         """Without a budget every sample is written: for a caller that has a pace of its own."""
         self._file = file
@@ -86,6 +86,11 @@ class Journal:
             return opened
 
         return cls(Appender(opener, clock), command, cap_bytes, JournalBudget())
+
+    @classmethod
+    def unrecorded(cls, command: Sequence[str]) -> "Journal":
+        """For --no-record: makes the events for the views, and writes none."""
+        return cls(NoFile(), command, CAP_BYTES, JournalBudget())
 
     @property
     def path(self) -> str | None:

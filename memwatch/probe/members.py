@@ -16,7 +16,7 @@ from memwatch.probe.background import Background
 from memwatch.probe.cost_budget import CpuCredit
 from memwatch.probe.own_memory import OwnMemory
 from memwatch.probe.procpid import Reading
-from memwatch.probe.slow_files import Answer, Request, Transfers, answer, shortened, shown_text
+from memwatch.probe.slow_files import Answer, FileRequest, Transfers, answer, shortened, shown_text
 from memwatch.probe.stat import Stat
 
 # Shares of a core, on average, and CPU seconds that may be saved up for processes that are new.
@@ -28,7 +28,6 @@ DETAILS_BURST_S = 0.05
 # Of a large family not all can be read at once (3 ms for 100 MiB). Those that own most, as far as is known, are read
 # every time: the one that the others forked from is among them. Then those that were read when the family was much
 # smaller, and so had a larger share, and then those not read for longest.
-MOST_SHARES = 16
 ALWAYS_READ = 4
 OUTGROWN = 0.7
 MOST_DETAILS = 32
@@ -210,7 +209,7 @@ class Members:
         if any(requests for requests, _ in passes) and self._background.start(lambda: self._read(passes)):
             self._asked_s = clock_s
 
-    def _shares_due(self, members: list[Member], clock_s: float) -> list[Request]:
+    def _shares_due(self, members: list[Member], clock_s: float) -> list[FileRequest]:
         wanted = [member for member in members if self._needs_share(member)]
         keys = frozenset(member.key for member in wanted)
         if keys != self._wanted_keys:
@@ -225,9 +224,11 @@ class Members:
         wanted.sort(key=lambda member: -member.memory.own_held_bytes - member.reading.shmem_bytes)
         first, others = wanted[:ALWAYS_READ], wanted[ALWAYS_READ:]
         others.sort(key=lambda member: (not member.is_outgrown, member.share_read_s, -member.held_bytes))
-        return [Request(member.key, member.reading.folder, member.image, wants_share=True) for member in first + others]
+        return [
+            FileRequest(member.key, member.reading.folder, member.image, wants_share=True) for member in first + others
+        ]
 
-    def _details_due(self, members: list[Member], clock_s: float) -> list[Request]:
+    def _details_due(self, members: list[Member], clock_s: float) -> list[FileRequest]:
         wanted = [member for member in members if member.command is None or member.wants_transfers(clock_s)]
         if not wanted or not self._details_credit.has_any(clock_s):
             return []
@@ -240,7 +241,7 @@ class Members:
                 member.transfers_s, member.transfers_cpu_s = clock_s, member.reading.stat.cpu_s
                 member.stale_transfers = max(member.stale_transfers - 1, 0)
             requests.append(
-                Request(
+                FileRequest(
                     member.key,
                     member.reading.folder,
                     member.image,
@@ -250,7 +251,7 @@ class Members:
             )
         return requests
 
-    def _read(self, passes: list[tuple[list[Request], CpuCredit]]) -> None:
+    def _read(self, passes: list[tuple[list[FileRequest], CpuCredit]]) -> None:
         """On the thread."""
         for requests, credit in passes:
             began_s = time.thread_time()

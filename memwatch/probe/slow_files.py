@@ -20,7 +20,7 @@ COMMAND_CHARACTERS = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class FileRequest:
     key: Key
     folder: str  # of a thread that lives: the first one may have ended before the others
     image: bytes
@@ -42,13 +42,13 @@ class Transfers:
 class Answer:
     """What could be read of what was asked for."""
 
-    request: Request
+    request: FileRequest
     command: str | None = None
     share: ShareReading | None = None
     transfers: Transfers | None = None
 
 
-def answer(request: Request) -> Answer | None:
+def answer(request: FileRequest) -> Answer | None:
     """None if the process has ended."""
     found = Answer(
         request,

@@ -8,9 +8,9 @@ from memwatch.model.units import format_duration
 from memwatch.report.axes import time_ticks
 from memwatch.report.html import Html, element, joined
 from memwatch.report.marks import Mark
-from memwatch.report.panels import Panel, panels_of
-from memwatch.report.run_story import Gap, Story
-from memwatch.report.svg import Axis, Span, drawing, level_strip
+from memwatch.report.panels import ChartPanel, panels_of
+from memwatch.report.run_story import RecordGap, RunStory
+from memwatch.report.svg import Axis, ShadedSpan, drawing, level_strip
 
 # Badges nearer than this share of the width would lie on each other, on a phone too; then they go one row down.
 BADGE_SHARE = 0.055
@@ -20,7 +20,7 @@ BADGE_ROW_REM = 1.5
 LABELLED_SHARE = 0.12
 
 
-def charts(story: Story, lettered: Sequence[tuple[str, Finding]], zone: tzinfo | None) -> Html:
+def charts(story: RunStory, lettered: Sequence[tuple[str, Finding]], zone: tzinfo | None) -> Html:
     if story.begin_x is None or story.end_x is None:
         return Html("")
     axis = Axis(story.begin_x, story.end_x)
@@ -35,7 +35,9 @@ def charts(story: Story, lettered: Sequence[tuple[str, Finding]], zone: tzinfo |
     return joined([element("h2", "Timeline"), element("div", *inside, class_="charts")])
 
 
-def _chart(panel: Panel, axis: Axis, times: Sequence[float], story: Story, spans: Sequence[tuple[str, Span]]) -> Html:
+def _chart(
+    panel: ChartPanel, axis: Axis, times: Sequence[float], story: RunStory, spans: Sequence[tuple[str, ShadedSpan]]
+) -> Html:
     keys = [
         element("li", element("i", class_=f"{line.colour}{' dashed' if line.is_dashed else ''}"), line.label)
         for line in panel.lines
@@ -52,12 +54,12 @@ def _chart(panel: Panel, axis: Axis, times: Sequence[float], story: Story, spans
     return element("section", header, plot, class_="chart", id=panel.name)
 
 
-def _gap(gap: Gap, axis: Axis) -> Html:
+def _gap(gap: RecordGap, axis: Axis) -> Html:
     left, right = axis.share(gap.begin_x), axis.share(gap.end_x)
     return element("div", class_="gap", style=f"left:{100 * left:.2f}%;width:{100 * (right - left):.2f}%")
 
 
-def _gap_words(gap: Gap, axis: Axis) -> Html:
+def _gap_words(gap: RecordGap, axis: Axis) -> Html:
     left, right = axis.share(gap.begin_x), axis.share(gap.end_x)
     if right - left < LABELLED_SHARE:
         return Html("")
@@ -81,7 +83,7 @@ def _badges(marks: Sequence[Mark], axis: Axis) -> Html:
     return element("div", *badges, class_="badges", style=f"height:{BADGE_ROW_REM * len(rows):g}rem")
 
 
-def _spans(spans: Sequence[tuple[str, Span]], axis: Axis) -> Html:
+def _spans(spans: Sequence[tuple[str, ShadedSpan]], axis: Axis) -> Html:
     if not spans:
         return Html("")
     parts = []
@@ -93,19 +95,19 @@ def _spans(spans: Sequence[tuple[str, Span]], axis: Axis) -> Html:
     return element("div", *parts, class_="spans")
 
 
-def _span(finding: Finding, axis: Axis) -> Span | None:
+def _span(finding: Finding, axis: Axis) -> ShadedSpan | None:
     """None if it is not in the time that is shown, or nobody knows when it was."""
     if finding.start_t is None:
         return None
     end_t = finding.start_t if finding.end_t is None else max(finding.end_t, finding.start_t)
     if end_t < axis.begin_x or finding.start_t > axis.end_x:
         return None
-    return Span(finding.start_t, end_t)
+    return ShadedSpan(finding.start_t, end_t)
 
 
 def _left(axis: Axis, x: float) -> str:
     return f"left:{100 * axis.share(x):.2f}%"
 
 
-def _bottom(panel: Panel, value: float) -> str:
+def _bottom(panel: ChartPanel, value: float) -> str:
     return f"bottom:{100 * (value - panel.bottom) / (panel.top - panel.bottom):.2f}%"

@@ -37,7 +37,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ColumnPoint:
     x: float
     low: float
     high: float
@@ -68,16 +68,16 @@ class Columns:
         """Nobody looked for a while: no line leads from before to after."""
         self._broken |= self._names
 
-    def runs(self, name: str) -> Iterator[list[Point]]:
+    def runs(self, name: str) -> Iterator[list[ColumnPoint]]:
         """The unbroken pieces of one line."""
-        run: list[Point] = []
+        run: list[ColumnPoint] = []
         for _, column in sorted(self._columns.items()):
             if name not in column.highs:
                 continue
             if name in column.breaks and run:
                 yield run
                 run = []
-            run.append(Point(column.x, column.lows[name], column.highs[name]))
+            run.append(ColumnPoint(column.x, column.lows[name], column.highs[name]))
         if run:
             yield run
 

@@ -21,7 +21,7 @@ from memwatch.report.charts import charts
 from memwatch.report.html import Html, clock_time, element, joined, text
 from memwatch.report.marks import ending
 from memwatch.report.panels import absent
-from memwatch.report.run_story import GapKind, Story, read_story
+from memwatch.report.run_story import GapKind, RunStory, read_story
 from memwatch.report.style import STYLE
 
 # Nothing but its own style may be used, whatever should ever slip into it.
@@ -71,7 +71,7 @@ def _lead(diagnosis: Diagnosis | None) -> Html:
     return element("p", diagnosis.findings[0].what, class_="lead") if diagnosis and diagnosis.findings else Html("")
 
 
-def _title(story: Story, show_commands: bool) -> str:
+def _title(story: RunStory, show_commands: bool) -> str:
     command = (story.start or {}).get("command")
     words = [str(word) for word in command] if isinstance(command, list) else []
     if not words or (not story.is_of_a_job and words[:2] == ["memwatch", "record"]):
@@ -79,7 +79,7 @@ def _title(story: Story, show_commands: bool) -> str:
     return " ".join(words) if show_commands else program_name(" ".join(words))
 
 
-def _when(story: Story, zone: tzinfo | None) -> str:
+def _when(story: RunStory, zone: tzinfo | None) -> str:
     if story.begin_x is None or story.end_x is None:
         return "Nothing was recorded."
     same_day = clock_time(story.begin_x, zone, True)[:10] == clock_time(story.end_x, zone, True)[:10]
@@ -90,7 +90,7 @@ def _when(story: Story, zone: tzinfo | None) -> str:
     return " · ".join(words)
 
 
-def _tiles(story: Story, zone: tzinfo | None) -> Html:
+def _tiles(story: RunStory, zone: tzinfo | None) -> Html:
     tiles = []
     if story.most_job_bytes is not None:
         tiles.append(("The job, at most", format_size(story.most_job_bytes), "in RAM and swap"))
@@ -151,7 +151,7 @@ def _list(items: Iterable[str]) -> Html:
     return element("ul", *(element("li", item) for item in items))
 
 
-def _events(story: Story, zone: tzinfo | None) -> Html:
+def _events(story: RunStory, zone: tzinfo | None) -> Html:
     if not story.marks:
         return Html("")
     rows = [
@@ -172,7 +172,7 @@ def _events(story: Story, zone: tzinfo | None) -> Html:
     return joined(parts)
 
 
-def _programs(story: Story, zone: tzinfo | None) -> Html:
+def _programs(story: RunStory, zone: tzinfo | None) -> Html:
     programs = story.programs.biggest()
     if not programs:
         return Html("")
@@ -194,7 +194,7 @@ def _programs(story: Story, zone: tzinfo | None) -> Html:
     return joined([element("h2", "The biggest programs, in RAM and swap"), table])
 
 
-def _footer(story: Story, zone: tzinfo | None) -> Html:
+def _footer(story: RunStory, zone: tzinfo | None) -> Html:
     from datetime import datetime
 
     where = datetime.fromtimestamp(min(max(story.begin_x or 0.0, 0.0), 4e9), zone).astimezone(zone).strftime("UTC%z")

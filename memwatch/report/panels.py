@@ -10,7 +10,7 @@ from memwatch.model.sample import Gpu, Limit
 from memwatch.model.units import MIB, format_size
 from memwatch.report.axes import Tick, nice_step, short_size, size_ticks
 from memwatch.report.columns import Columns
-from memwatch.report.run_story import Story
+from memwatch.report.run_story import RunStory
 
 SMALLEST_RATE_BYTES_S = MIB  # less than that is a flat line
 PRESSURE_TOPS = (0.25, 0.5, 1.0)
@@ -38,7 +38,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class ChartPanel:
     name: str
     title: str
     of: str
@@ -50,7 +50,7 @@ class Panel:
     is_low: bool = False  # in height
 
 
-def panels_of(story: Story) -> list[Panel]:
+def panels_of(story: RunStory) -> list[ChartPanel]:
     return [
         panel
         for panel in (_memory(story), _limit(story), _swap(story), _swapping(story), _pressure(story), *_gpus(story))
@@ -58,7 +58,7 @@ def panels_of(story: Story) -> list[Panel]:
     ]
 
 
-def absent(story: Story) -> list[str]:
+def absent(story: RunStory) -> list[str]:
     """What there is no chart of, and why."""
     remarks = []
     if story.samples and story.total_bytes is None:
@@ -74,7 +74,7 @@ def absent(story: Story) -> list[str]:
     return remarks
 
 
-def _memory(story: Story) -> Panel | None:
+def _memory(story: RunStory) -> ChartPanel | None:
     if not story.total_bytes:
         return None
     lines = [_sized(story, "used", "machine", "machine", is_area=True)]
@@ -82,38 +82,38 @@ def _memory(story: Story) -> Panel | None:
         lines.append(_sized(story, "job", "job", "job", is_area=True))
     size = short_size(story.total_bytes)
     rules = tuple(_reserve(story, story.total_bytes))
-    return Panel(
+    return ChartPanel(
         "memory", "Memory", f"in use, of {size}", story.total_bytes, size_ticks(story.total_bytes), lines, rules=rules
     )
 
 
-def _reserve(story: Story, total_bytes: int) -> Iterator[Rule]:
+def _reserve(story: RunStory, total_bytes: int) -> Iterator[Rule]:
     limits = (story.start or {}).get("limits")
     reserve = limits.get("reserve_bytes") if isinstance(limits, dict) else None
     if isinstance(reserve, int) and 0 < reserve < total_bytes:
         yield Rule(total_bytes - reserve, f"reserve of {short_size(reserve)} begins")
 
 
-def _limit(story: Story) -> Panel | None:
+def _limit(story: RunStory) -> ChartPanel | None:
     limit: Limit | None = story.limit
     if limit is None or not limit.limit_bytes:
         return None
     lines = [_sized(story, "limit", "in use, without page cache", "job", is_area=True)]
     ticks = size_ticks(limit.limit_bytes, most=3)
-    return Panel("limit", "Memory limit", f"of {limit.path}", limit.limit_bytes, ticks, lines, is_low=True)
+    return ChartPanel("limit", "Memory limit", f"of {limit.path}", limit.limit_bytes, ticks, lines, is_low=True)
 
 
-def _swap(story: Story) -> Panel | None:
+def _swap(story: RunStory) -> ChartPanel | None:
     top = story.swap_total_bytes
     if not top:
         return None
     lines = [_sized(story, "swap", "machine", "swap", is_area=True)]
     if story.levels.highest("job_swap"):
         lines.append(_sized(story, "job_swap", "job", "job"))
-    return Panel("swap", "Swap", f"in use, of {short_size(top)}", top, size_ticks(top, most=2), lines, is_low=True)
+    return ChartPanel("swap", "Swap", f"in use, of {short_size(top)}", top, size_ticks(top, most=2), lines, is_low=True)
 
 
-def _swapping(story: Story) -> Panel | None:
+def _swapping(story: RunStory) -> ChartPanel | None:
     """In upwards, out downwards: both at once is what thrashing looks like."""
     highest = max((story.rates.highest(name) or 0.0 for name in ("in", "out")), default=0.0)
     if not story.swap_total_bytes or not story.rates.knows("in"):
@@ -125,10 +125,10 @@ def _swapping(story: Story) -> Panel | None:
         Line(story.rates, "in", _peak("in", story.rates.highest("in"), "/s"), "swap-in", is_area=True),
         Line(story.rates, "out", _peak("out", story.rates.highest("out"), "/s"), "swap-out", is_area=True, factor=-1),
     ]
-    return Panel("swapping", "Swapping", "in above, out below", step, ticks, lines, bottom=-step, is_low=True)
+    return ChartPanel("swapping", "Swapping", "in above, out below", step, ticks, lines, bottom=-step, is_low=True)
 
 
-def _pressure(story: Story) -> Panel | None:
+def _pressure(story: RunStory) -> ChartPanel | None:
     highest = max((story.rates.highest(name) or 0.0 for name in ("some", "full", "io")), default=0.0)
     if not story.rates.knows("some"):
         return None
@@ -140,10 +140,10 @@ def _pressure(story: Story) -> Panel | None:
         Line(story.rates, "full", _share("all of them", story, "full"), "full", is_area=True),
     ]
     known = [line for line in lines if story.rates.knows(line.name)]
-    return Panel("pressure", "Pressure", "share of the time stalled", top, ticks, known, is_low=True)
+    return ChartPanel("pressure", "Pressure", "share of the time stalled", top, ticks, known, is_low=True)
 
 
-def _gpus(story: Story) -> Iterator[Panel]:
+def _gpus(story: RunStory) -> Iterator[ChartPanel]:
     ticks = [Tick(0, "0"), Tick(0.5, "50 %"), Tick(1, "100 %")]
     for index, gpu in sorted(story.gpus.items()):
         lines = [_gpu_use(story, index)]
@@ -151,24 +151,24 @@ def _gpus(story: Story) -> Iterator[Panel]:
             lines.append(_gpu_memory(story, gpu, gpu.memory_total_bytes))
         known = [line for line in lines if line.columns.knows(line.name)]
         if known:
-            yield Panel(f"gpu{index}", f"GPU {index}", gpu.name, 1.0, ticks, known, is_low=True)
+            yield ChartPanel(f"gpu{index}", f"GPU {index}", gpu.name, 1.0, ticks, known, is_low=True)
 
 
-def _gpu_use(story: Story, index: int) -> Line:
+def _gpu_use(story: RunStory, index: int) -> Line:
     name = f"gpu{index}_use"
     highest = story.levels.highest(name)
     label = "busy" if highest is None else f"busy, at most {100 * highest:.0f} %"
     return Line(story.levels, name, label, "gpu", is_area=True)
 
 
-def _gpu_memory(story: Story, gpu: Gpu, total_bytes: int) -> Line:
+def _gpu_memory(story: RunStory, gpu: Gpu, total_bytes: int) -> Line:
     name = f"gpu{gpu.index}_memory"
     highest = story.levels.highest(name) or 0
     label = f"memory, at most {short_size(highest)} of {short_size(total_bytes)}"
     return Line(story.levels, name, label, "gpu-memory", is_dashed=True, factor=1 / total_bytes)
 
 
-def _sized(story: Story, name: str, label: str, colour: str, is_area: bool = False) -> Line:
+def _sized(story: RunStory, name: str, label: str, colour: str, is_area: bool = False) -> Line:
     return Line(story.levels, name, _peak(label, story.levels.highest(name)), colour, is_area)
 
 
@@ -176,6 +176,6 @@ def _peak(label: str, highest: float | None, per: str = "") -> str:
     return label if highest is None else f"{label}, at most {format_size(highest)}{per}"
 
 
-def _share(label: str, story: Story, name: str) -> str:
+def _share(label: str, story: RunStory, name: str) -> str:
     highest = story.rates.highest(name)
     return label if highest is None else f"{label}, at most {100 * highest:.0f} %"

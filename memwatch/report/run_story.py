@@ -1,4 +1,4 @@
-"""Story: what the events of a run or a record tell, taken in once, in bounded space.
+"""RunStory: what the events of a run or a record say, taken in once, in bounded space.
 
 The axis is `x`: Unix time, but never going back. A clock that was set back would fold the chart over itself; so from
 there on `x` runs ahead of what the clock says, and the page says so.
@@ -45,7 +45,7 @@ class GapKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class RecordGap:
     begin_x: float
     end_x: float
     kind: GapKind
@@ -56,7 +56,7 @@ class Gap:
 
 
 @dataclass(slots=True)
-class Story:
+class RunStory:
     """Levels: used, job, swap, job_swap, limit, level, gpu0_use, gpu0_memory. Rates: some, full, io, in, out."""
 
     programs: Programs
@@ -77,7 +77,7 @@ class Story:
     knows_gpus: bool = False
     marks: list[Mark] = field(default_factory=list)
     lost_marks: int = 0
-    gaps: list[Gap] = field(default_factory=list)
+    gaps: list[RecordGap] = field(default_factory=list)
     worst_level: str = "calm"
     set_back_s: float = 0.0
 
@@ -95,15 +95,15 @@ class Story:
         return (self.end_x or 0.0) - (self.begin_x or 0.0)
 
 
-def read_story(events: Iterable[Event], show_commands: bool = False) -> Story:
-    reader = _Reader(Story(Programs(show_commands)))
+def read_story(events: Iterable[Event], show_commands: bool = False) -> RunStory:
+    reader = _Reader(RunStory(Programs(show_commands)))
     for event in events:
         reader.take(event)
     return reader.story
 
 
 class _Reader:
-    def __init__(self, story: Story) -> None:
+    def __init__(self, story: RunStory) -> None:
         self.story = story
         self._last: Sample | None = None
         self._last_x = float("-inf")
@@ -187,7 +187,7 @@ class _Reader:
             return
         kind = self._kind_of_gap(rebooted, clock_s < passed_s / 2)
         self.story.levels.break_all()
-        self.story.gaps.append(Gap(last_x, x, kind))
+        self.story.gaps.append(RecordGap(last_x, x, kind))
         if len(self.story.gaps) > MOST_GAPS:
             self.story.gaps.remove(min(self.story.gaps, key=lambda gap: gap.seconds))
         if kind != GapKind.NO_SAMPLES:  # Then the counters do not cover it either.

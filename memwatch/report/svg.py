@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from memwatch.decide.thresholds import LEVEL_NAMES
-from memwatch.report.columns import Columns, Point
+from memwatch.report.columns import ColumnPoint, Columns
 from memwatch.report.marks import Mark
-from memwatch.report.panels import Line, Panel
+from memwatch.report.panels import ChartPanel, Line
 
 WIDTH = 1000.0
 HEIGHT = 100.0
@@ -36,14 +36,16 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ShadedSpan:
     """A stretch of time to be shaded."""
 
     begin_x: float
     end_x: float
 
 
-def drawing(panel: Panel, axis: Axis, times: Sequence[float], marks: Iterable[Mark], spans: Iterable[Span]) -> str:
+def drawing(
+    panel: ChartPanel, axis: Axis, times: Sequence[float], marks: Iterable[Mark], spans: Iterable[ShadedSpan]
+) -> str:
     def y(value: float) -> float:
         share = (value - panel.bottom) / (panel.top - panel.bottom)
         return HEIGHT * (1 - min(max(share, 0.0), 1.0))
@@ -68,7 +70,7 @@ def level_strip(levels: Columns, axis: Axis) -> str:
     return _svg("".join(parts), "level")
 
 
-def _stretches(run: list[Point], end_x: float) -> Iterable[tuple[float, float, int]]:
+def _stretches(run: list[ColumnPoint], end_x: float) -> Iterable[tuple[float, float, int]]:
     begin = run[0]
     for before, point in zip(run, [*run[1:], None], strict=True):
         if point is None:

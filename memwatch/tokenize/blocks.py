@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import format_size
-from memwatch.tokenize.cuts import CELL_EDGE_BYTES, Cut, Cuts, RecordCuts, TextCuts
+from memwatch.tokenize.cuts import CELL_EDGE_BYTES, BlockCut, Cuts, RecordCuts, TextCuts
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.inputs import LONGEST_RECORD_BYTES, Input, Kind, StandardInput, Stream
 from memwatch.tokenize.rows import Rows
-from memwatch.tokenize.settings import Settings, Split
+from memwatch.tokenize.settings import Split, TokenizeSettings
 from memwatch.tokenize.split import Splitter
 from memwatch.tokenize.vocabulary import Encoding
 
@@ -23,7 +23,7 @@ MOST_ROWS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ReadPosition:
     """Where a reader stands: before byte `offset` of the text of an input; in parquet, inside a row of a row group."""
 
     input: int = 0
@@ -47,7 +47,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class BlockLayout:
     """How the bytes of a block are to be read: all a worker needs to know beside them."""
 
     kind: Kind
@@ -60,11 +60,11 @@ class Layout:
 @dataclass(frozen=True, slots=True)
 class Block:
     data: bytes | memoryview
-    layout: Layout
+    layout: BlockLayout
     split: Split
     inexact: bool
-    start: Position
-    after: Position
+    start: ReadPosition
+    after: ReadPosition
     file_position: int  # of the input's file, for progress
 
     @property
@@ -78,7 +78,9 @@ class Block:
 class BlockReader:
     """Reads the blocks of all inputs, in order, from a position on."""
 
-    def __init__(self, inputs: list[Input], settings: Settings, encoding: Encoding, start: Position) -> None:
+    def __init__(
+        self, inputs: list[Input], settings: TokenizeSettings, encoding: Encoding, start: ReadPosition
+    ) -> None:
         self.position = start
         self._inputs = inputs
         self._settings = settings
@@ -128,7 +130,7 @@ class BlockReader:
         self.close()
         if self._splitter.in_val:
             self._splitter.change_sides(self.position.total_bytes)
-        self.position = Position(
+        self.position = ReadPosition(
             input=self.position.input + 1,
             before_bytes=self.position.total_bytes,
             val_bytes=self._splitter.val_bytes,
@@ -138,7 +140,7 @@ class BlockReader:
 class _Source(Protocol):
     ended: bool
 
-    def next(self, at: Position, limit: int, splitter: Splitter) -> Block | None: ...
+    def next(self, at: ReadPosition, limit: int, splitter: Splitter) -> Block | None: ...
 
     def close(self) -> None: ...
 
@@ -153,7 +155,7 @@ class _StreamBlocks:
         self._cuts = cuts
         self._window = b""
 
-    def next(self, at: Position, limit: int, splitter: Splitter) -> Block | None:
+    def next(self, at: ReadPosition, limit: int, splitter: Splitter) -> Block | None:
         while self._filled(limit + CELL_EDGE_BYTES) and self._window:
             cut = self._cuts.block_end(self._window, at.offset, limit, at_end=self.ended)
             if cut is not None:
@@ -178,11 +180,11 @@ class _StreamBlocks:
             self.ended = not data
         return True
 
-    def _block(self, at: Position, cut: Cut, splitter: Splitter) -> Block:
+    def _block(self, at: ReadPosition, cut: BlockCut, splitter: Splitter) -> Block:
         side: Split = "val" if splitter.in_val else "train"
         unit_end = self._unit_end(at, cut, splitter)
         if unit_end is not None:
-            cut = Cut(unit_end)
+            cut = BlockCut(unit_end)
             splitter.change_sides(at.total_bytes + unit_end)
         is_last = self.ended and cut.at == len(self._window)
         in_document = not is_last and self._cuts.in_document(self._window, cut.at)
@@ -198,10 +200,10 @@ class _StreamBlocks:
             val_bytes=splitter.val_bytes,
             unit_start=splitter.unit_start,
         )
-        layout = Layout(self._source.kind, continues=at.in_document, open_end=in_document)
+        layout = BlockLayout(self._source.kind, continues=at.in_document, open_end=in_document)
         return Block(data, layout, side, cut.inexact, at, after, self._stream.file_position)
 
-    def _unit_end(self, at: Position, cut: Cut, splitter: Splitter) -> int | None:
+    def _unit_end(self, at: ReadPosition, cut: BlockCut, splitter: Splitter) -> int | None:
         """Where the split changes sides, if it does so within this block."""
         if splitter.change_at is None or splitter.change_at - at.total_bytes > cut.at:
             return None
@@ -225,7 +227,7 @@ class _RowBlocks:
         self._cuts = cuts
         self._next_row: _Row | None = None
 
-    def next(self, at: Position, limit: int, splitter: Splitter) -> Block | None:
+    def next(self, at: ReadPosition, limit: int, splitter: Splitter) -> Block | None:
         if not self._look_ahead():
             return None
         assert self._next_row is not None
@@ -243,7 +245,7 @@ class _RowBlocks:
         self.ended = self._next_row is None
         return not self.ended
 
-    def _whole_rows(self, at: Position, limit: int, splitter: Splitter) -> Block:
+    def _whole_rows(self, at: ReadPosition, limit: int, splitter: Splitter) -> Block:
         side: Split = "val" if splitter.in_val else "train"
         change_at = splitter.change_at
         data = bytearray()
@@ -271,10 +273,10 @@ class _RowBlocks:
             val_bytes=splitter.val_bytes,
             unit_start=splitter.unit_start,
         )
-        layout = Layout("parquet", row_ends=tuple(ends), missing_rows=missing)
+        layout = BlockLayout("parquet", row_ends=tuple(ends), missing_rows=missing)
         return Block(bytes(data), layout, side, False, at, after, self._rows.file_position)
 
-    def _part_of_row(self, at: Position, limit: int, splitter: Splitter) -> Block:
+    def _part_of_row(self, at: ReadPosition, limit: int, splitter: Splitter) -> Block:
         row = self._next_row
         assert row is not None
         assert row.text is not None
@@ -295,5 +297,5 @@ class _RowBlocks:
         else:
             after = replace(after, row=row.index, row_offset=at.row_offset + cut.at)
         after = replace(after, val_bytes=splitter.val_bytes, unit_start=splitter.unit_start)
-        layout = Layout("parquet", at.row_offset > 0, not is_last, row_ends=(cut.at,))
+        layout = BlockLayout("parquet", at.row_offset > 0, not is_last, row_ends=(cut.at,))
         return Block(window[: cut.at], layout, side, cut.inexact, at, after, self._rows.file_position)

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.blocks import Position
+from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.inputs import Input
 from memwatch.tokenize.outputs import OutputState, sync_folder
-from memwatch.tokenize.settings import Settings
+from memwatch.tokenize.settings import TokenizeSettings
 
 SCHEMA = 1
 PARTIAL = ".memwatch-partial"
@@ -59,7 +59,7 @@ class Totals:
 class Checkpoint:
     settings: dict[str, Any]
     inputs: list[dict[str, Any]]
-    position: Position
+    position: ReadPosition
     outputs: OutputState
     totals: Totals
     replaces: tuple[str, ...] = ()  # finished files of an earlier run, to be removed when this one has some
@@ -80,14 +80,14 @@ class Checkpoint:
         return cls(
             settings=data["settings"],
             inputs=data["inputs"],
-            position=Position(**data["position"]),
+            position=ReadPosition(**data["position"]),
             outputs=outputs,
             totals=Totals(**data["totals"]),
             replaces=tuple(data["replaces"]),
             finished=data["finished"],
         )
 
-    def check_same_job(self, settings: Settings, inputs: list[Input]) -> None:
+    def check_same_job(self, settings: TokenizeSettings, inputs: list[Input]) -> None:
         """Raise, naming the change, unless the command asks for what the partial run was making."""
         changes = settings.changes_since(self.settings)
         if len(inputs) != len(self.inputs):

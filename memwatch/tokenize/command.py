@@ -18,9 +18,9 @@ from memwatch.tokenize.settings import (
     Errors,
     Format,
     Mode,
-    Request,
     Resources,
-    Settings,
+    TokenizeRequest,
+    TokenizeSettings,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def tokenize(
     INPUT is a text, jsonl or parquet file, plain or packed (.gz, .zst); a quoted pattern such as 'data/*.jsonl'; or -
     for standard input. An interrupted run is continued by the same command.
     """
-    settings = Settings(
+    settings = TokenizeSettings(
         encoding=encoding,
         format=kind,
         mode=mode or DEFAULT_MODE[kind],
@@ -74,7 +74,7 @@ def tokenize(
         text_column=text_column,
     )
     resources = Resources(engine, workers, max_memory, block_size)
-    request = Request(inputs, out, settings, resources, errors is not None, fresh, force)
+    request = TokenizeRequest(inputs, out, settings, resources, errors is not None, fresh, force)
     # Not before: `memwatch run` loads this file to check the command line, and its job must not wait for the rest.
     from memwatch.tokenize.interrupts import Signals
     from memwatch.tokenize.session import Session, show_note

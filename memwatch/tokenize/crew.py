@@ -18,10 +18,10 @@ from memwatch.errors import Broken, MemwatchError
 from memwatch.model.units import MIB
 from memwatch.tokenize import messages
 from memwatch.tokenize.blocks import MOST_BLOCK_BYTES, Block
-from memwatch.tokenize.messages import Done, Failed, Ready, Shrink, Task
+from memwatch.tokenize.messages import BlockDone, BlockFailed, Ready, Shrink, Task
 from memwatch.tokenize.plan import SLOTS_A_WORKER, Plan
 from memwatch.tokenize.rss import rss_bytes
-from memwatch.tokenize.settings import Resources, Settings
+from memwatch.tokenize.settings import Resources, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 
 # A block of one-byte documents has two tokens a byte. Pages that are not touched cost nothing.
@@ -48,7 +48,7 @@ class Crew:
     def __init__(
         self,
         plan: Plan,
-        settings: Settings,
+        settings: TokenizeSettings,
         resources: Resources,
         encoding: Encoding,
         ranks: Path,
@@ -101,15 +101,15 @@ class Crew:
         member.tasks += 1
         self._send(member, Task(number, slot, len(block.data), block.layout))
 
-    def results(self, ready: Iterable[Any]) -> list[Done | Failed]:
+    def results(self, ready: Iterable[Any]) -> list[BlockDone | BlockFailed]:
         """What the workers whose connections are ready have to say."""
-        results: list[Done | Failed] = []
+        results: list[BlockDone | BlockFailed] = []
         for member in self._members:
             if member.connection in ready:
-                results += self._heard(member)
+                results += self._read_results(member)
         return results
 
-    def _heard(self, member: _Member) -> list[Done | Failed]:
+    def _read_results(self, member: _Member) -> list[BlockDone | BlockFailed]:
         try:
             message = member.connection.recv()
         except (EOFError, ConnectionError):
@@ -120,9 +120,9 @@ class Crew:
                 if member is self._members[0]:
                     self.engine = engine
                     self.notes += [note] if note else []
-            case messages.Broken(problem):
+            case messages.WorkerBroken(problem):
                 raise MemwatchError(problem)
-            case Done() | Failed():
+            case BlockDone() | BlockFailed():
                 member.tasks -= 1
                 return [message]
         return []
@@ -135,11 +135,11 @@ class Crew:
         cause = "; the kernel may have done so for want of memory" if code == -signal.SIGKILL else ""
         raise Broken(f"a worker was {how}{cause}. What was made is kept: give the same command to continue")
 
-    def tokens(self, done: Done) -> memoryview:
+    def tokens(self, done: BlockDone) -> memoryview:
         return memoryview(self._slots[done.slot])[: done.tokens * self._token_bytes]
 
-    def release(self, result: Done | Failed) -> None:
-        if isinstance(result, Done) and result.tokens * self._token_bytes > KEEP_SLOT_BYTES:
+    def release(self, result: BlockDone | BlockFailed) -> None:
+        if isinstance(result, BlockDone) and result.tokens * self._token_bytes > KEEP_SLOT_BYTES:
             _empty(self._slots[result.slot])
         self._free.append(result.slot)
 
@@ -163,7 +163,7 @@ class Crew:
                 under_way += 1
             for result in self.results(wait_for(self.connections)):
                 under_way -= 1
-                tokens[result.number] = result.tokens if isinstance(result, Done) else 0
+                tokens[result.number] = result.tokens if isinstance(result, BlockDone) else 0
                 self.release(result)
         return tokens
 

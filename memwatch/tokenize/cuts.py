@@ -61,7 +61,7 @@ SAFE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class BlockCut:
     at: int
     inexact: bool = False
 
@@ -69,7 +69,7 @@ class Cut:
 class Cuts(Protocol):
     """Finds cuts in a window of an input. Positions are relative to the window, which starts at a cut."""
 
-    def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> Cut | None:
+    def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> BlockCut | None:
         """Where a block of at most `limit` bytes ends; None if the window must grow before one can tell.
 
         `origin` is the window's offset in the input; `at_end` says that no more input follows it."""
@@ -86,21 +86,21 @@ class TextCuts:
         self._safe = SAFE[pretokenizer]
         self._separator = separator
 
-    def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> Cut | None:
+    def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> BlockCut | None:
         # An inexact cut may lie a few bytes past the cell's end, so unless the input ends here, keep those in view.
         limit = min(limit, len(window) if at_end else len(window) - CELL_EDGE_BYTES)
         at = self._first_inexact(window, origin, limit)
         if at is not None:
-            return Cut(at, inexact=True)
+            return BlockCut(at, inexact=True)
         if at_end and limit == len(window):
-            return Cut(limit)
+            return BlockCut(limit)
         if self._separator is not None:
             boundary = self._separator.last_boundary(window, limit)
             if boundary is not None:
-                return Cut(boundary)
+                return BlockCut(boundary)
             limit = min(limit, self._before_separator(window))
         at = self._last_space(window, limit) or self._last_safe(window, limit)
-        return None if at is None else Cut(at)
+        return None if at is None else BlockCut(at)
 
     def unit_end(self, window: bytes, start: int) -> int | None:
         if self._separator is not None:
@@ -177,14 +177,14 @@ class TextCuts:
 class RecordCuts:
     """One record a line: cut after line ends only, and never inside a record."""
 
-    def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> Cut | None:
+    def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> BlockCut | None:
         if at_end and len(window) <= limit:
-            return Cut(len(window))
+            return BlockCut(len(window))
         # A record longer than a block is a block of its own.
         end = window.rfind(b"\n", 0, limit) + 1 or window.find(b"\n", limit) + 1
         if end:
-            return Cut(end)
-        return Cut(len(window)) if at_end else None
+            return BlockCut(end)
+        return BlockCut(len(window)) if at_end else None
 
     def unit_end(self, window: bytes, start: int) -> int | None:
         return window.find(b"\n", max(start - 1, 0)) + 1 or None

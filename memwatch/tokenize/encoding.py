@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.blocks import Layout
+from memwatch.tokenize.blocks import BlockLayout
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.engines import Engine, Tokens
 from memwatch.tokenize.messages import Counts
-from memwatch.tokenize.settings import Errors, Settings
+from memwatch.tokenize.settings import Errors, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -46,7 +46,7 @@ class _Text:
 
 
 class BlockEncoder:
-    def __init__(self, engine: Engine, encoding: Encoding, settings: Settings) -> None:
+    def __init__(self, engine: Engine, encoding: Encoding, settings: TokenizeSettings) -> None:
         self.engine = engine
         self._end_of_text = np.array([encoding.end_of_text], dtype=np.uint32)
         self._separator = separator_named(settings.documents)
@@ -56,7 +56,7 @@ class BlockEncoder:
         self._errors = settings.errors
         self._text_column = settings.text_column
 
-    def encode(self, data: bytes, layout: Layout) -> tuple[Tokens, Counts]:
+    def encode(self, data: bytes, layout: BlockLayout) -> tuple[Tokens, Counts]:
         if self._errors == "strict":
             repaired(data, "strict", Counts())
         counts = Counts(missing_texts=layout.missing_rows)
@@ -74,7 +74,7 @@ class BlockEncoder:
             return parts[0], counts
         return np.concatenate(parts) if parts else np.empty(0, np.uint32), counts
 
-    def _texts(self, data: bytes, layout: Layout, counts: Counts) -> Iterator[_Text]:
+    def _texts(self, data: bytes, layout: BlockLayout, counts: Counts) -> Iterator[_Text]:
         match layout.kind:
             case "jsonl":
                 return self._json_texts(data, counts)
@@ -83,7 +83,7 @@ class BlockEncoder:
             case "text":
                 return self._plain_texts(data, layout)
 
-    def _plain_texts(self, data: bytes, layout: Layout) -> Iterator[_Text]:
+    def _plain_texts(self, data: bytes, layout: BlockLayout) -> Iterator[_Text]:
         if self._separator is None:
             yield _Text(data, begins=False, ends=False)
             return
@@ -94,7 +94,7 @@ class BlockEncoder:
             if part or not begins:
                 yield _Text(part, begins, ends)
 
-    def _row_texts(self, data: bytes, layout: Layout) -> Iterator[_Text]:
+    def _row_texts(self, data: bytes, layout: BlockLayout) -> Iterator[_Text]:
         start = 0
         for end in layout.row_ends:
             begins, ends = not layout.continues, not layout.open_end

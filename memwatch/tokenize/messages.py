@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from memwatch.tokenize.blocks import Layout
+from memwatch.tokenize.blocks import BlockLayout
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class Task:
     number: int
     slot: int
     length: int
-    layout: Layout
+    layout: BlockLayout
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class BlockDone:
     number: int
     slot: int
     tokens: int
@@ -47,14 +47,14 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class WorkerBroken:
     """Why a worker cannot work at all."""
 
     problem: str
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class BlockFailed:
     """Why a block cannot be encoded. `line` or `offset` say where in it."""
 
     number: int

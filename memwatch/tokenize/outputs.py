@@ -19,7 +19,7 @@ from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
 from memwatch.tokenize.formats import HEADER_BYTES, MOST_LLMC_TOKENS, Names, header
 from memwatch.tokenize.pagecache import WriteBehind, forget
-from memwatch.tokenize.settings import Settings, Split
+from memwatch.tokenize.settings import Split, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 
 REREAD_BYTES = 4 * MIB
@@ -154,7 +154,9 @@ class OutputState:
 class Outputs:
     """All files of a run. In memory mode tokens are held until the end, or until a switch to shards."""
 
-    def __init__(self, partial: Path, settings: Settings, encoding: Encoding, names: Names, state: OutputState) -> None:
+    def __init__(
+        self, partial: Path, settings: TokenizeSettings, encoding: Encoding, names: Names, state: OutputState
+    ) -> None:
         self._partial = partial
         self._settings = settings
         self._encoding = encoding

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from memwatch.errors import Broken, Interrupted, MemwatchError
 from memwatch.job import Channel
-from memwatch.tokenize.blocks import Block, BlockReader, Position
+from memwatch.tokenize.blocks import Block, BlockReader, ReadPosition
 from memwatch.tokenize.checkpoint import Totals
 from memwatch.tokenize.crew import Crew, wait_for
 from memwatch.tokenize.inputs import Input
 from memwatch.tokenize.interrupts import Signals
-from memwatch.tokenize.messages import Done, Failed
+from memwatch.tokenize.messages import BlockDone, BlockFailed
 from memwatch.tokenize.outputs import Outputs
 from memwatch.tokenize.progress_report import Meter
 from memwatch.tokenize.settings import FLOOR_BLOCK_BYTES
@@ -27,7 +27,7 @@ FIRST_MARK_STRIDE_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PipelineLimits:
     block_bytes: int
     held_bytes: int | None  # in memory mode: switch to shards beyond this
 
@@ -40,11 +40,11 @@ class Pipeline:
         crew: Crew,
         outputs: Outputs,
         totals: Totals,
-        limits: Limits,
+        limits: PipelineLimits,
         signals: Signals,
         channel: Channel | None,
         meter: Meter,
-        save_checkpoint: Callable[[Position, Totals], None],
+        save_checkpoint: Callable[[ReadPosition, Totals], None],
     ) -> None:
         self._inputs = inputs
         self._reader = reader
@@ -63,7 +63,7 @@ class Pipeline:
             self._file_bytes_before.append(self._file_bytes_before[-1] + (source.size_bytes or 0))
         # Blocks under way, by number, and the results that came before their turn.
         self._under_way: dict[int, Block] = {}
-        self._early: dict[int, Done | Failed] = {}
+        self._early: dict[int, BlockDone | BlockFailed] = {}
         self._next_number = 0
         self._next_to_write = 0
         self._to_floor = False
@@ -108,7 +108,7 @@ class Pipeline:
         completed_shard = False
         while (done := self._early.pop(self._next_to_write, None)) is not None:
             block = self._under_way.pop(self._next_to_write)
-            if isinstance(done, Failed):
+            if isinstance(done, BlockFailed):
                 raise self._failure(block, done)
             with self._crew.tokens(done) as tokens:
                 completed_shard |= self._outputs.append(block.split, tokens)
@@ -124,7 +124,7 @@ class Pipeline:
         size_bytes = self._inputs[block.start.input].size_bytes
         return block.file_position if size_bytes is None else min(block.file_position, size_bytes)
 
-    def _count(self, block: Block, done: Done) -> None:
+    def _count(self, block: Block, done: BlockDone) -> None:
         totals = self._totals
         if block.split == "train" and not block.layout.continues:
             self._mark(block.start)
@@ -145,7 +145,7 @@ class Pipeline:
         else:
             totals.val_ranges.append([block.start.input, block.start.offset, block.after.offset])
 
-    def _mark(self, at: Position) -> None:
+    def _mark(self, at: ReadPosition) -> None:
         """Remember now and then which token a place in the input became."""
         totals = self._totals
         stride = totals.mark_stride_bytes or FIRST_MARK_STRIDE_BYTES
@@ -227,7 +227,7 @@ class Pipeline:
         if self._channel is not None:
             self._channel.send({"event": "note", "text": text})
 
-    def _failure(self, block: Block, failed: Failed) -> MemwatchError:
+    def _failure(self, block: Block, failed: BlockFailed) -> MemwatchError:
         source = self._inputs[block.start.input]
         if failed.line is not None:
             line = failed.line + (self._totals.records if block.start.offset else 0)

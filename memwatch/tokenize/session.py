@@ -15,21 +15,21 @@ from pathlib import Path
 from memwatch.errors import MemwatchError, OutOfSpace, UsageError, printable
 from memwatch.job import HELLO, Channel
 from memwatch.model.units import format_count, format_size
-from memwatch.probe.glance import glance
+from memwatch.probe.memory_sample import memory_sample
 from memwatch.tokenize import checkpoint as checkpoints
 from memwatch.tokenize import manifest as manifests
-from memwatch.tokenize.blocks import BlockReader, Position
+from memwatch.tokenize.blocks import BlockReader, ReadPosition
 from memwatch.tokenize.checkpoint import PARTIAL, Checkpoint, Totals
 from memwatch.tokenize.crew import Crew
 from memwatch.tokenize.formats import Names
 from memwatch.tokenize.inputs import Input, find_inputs
 from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.outputs import FileRecord, Outputs, OutputState, publish
-from memwatch.tokenize.pipeline import Limits, Pipeline
+from memwatch.tokenize.pipeline import Pipeline, PipelineLimits
 from memwatch.tokenize.plan import Plan, cores_here, plan, usual_limit_bytes
 from memwatch.tokenize.progress_report import Meter
 from memwatch.tokenize.rows import reading_bytes
-from memwatch.tokenize.settings import Request
+from memwatch.tokenize.settings import TokenizeRequest
 from memwatch.tokenize.sizing import expected_tokens
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 
@@ -47,7 +47,7 @@ class Result:
 
 
 class Session:
-    def __init__(self, request: Request, channel: Channel | None, signals: Signals) -> None:
+    def __init__(self, request: TokenizeRequest, channel: Channel | None, signals: Signals) -> None:
         self._request = request
         self._channel = channel
         self._signals = signals
@@ -144,7 +144,7 @@ class Session:
             )
         self._replaces = tuple(existing)
         checkpoints.make_partial_folder(self._partial)
-        checkpoint = self._checkpoint(Position(), OutputState(self._settings.mode == "shard"), Totals())
+        checkpoint = self._checkpoint(ReadPosition(), OutputState(self._settings.mode == "shard"), Totals())
         checkpoints.save(checkpoint, self._partial)
         return checkpoint
 
@@ -161,7 +161,7 @@ class Session:
         return sorted(found)
 
     def _checkpoint(
-        self, position: Position, outputs: OutputState, totals: Totals, finished: bool = False
+        self, position: ReadPosition, outputs: OutputState, totals: Totals, finished: bool = False
     ) -> Checkpoint:
         inputs = [source.as_json() for source in self._inputs]
         return Checkpoint(self._settings.as_json(), inputs, position, outputs, totals, self._replaces, finished)
@@ -172,7 +172,7 @@ class Session:
         outputs = Outputs(self._partial, self._settings, self._encoding, self._names, checkpoint.outputs)
         reader = BlockReader(self._inputs, self._settings, self._encoding, checkpoint.position)
 
-        def save(position: Position, totals: Totals) -> None:
+        def save(position: ReadPosition, totals: Totals) -> None:
             outputs.sync()
             checkpoints.save(self._checkpoint(position, outputs.state, totals), self._partial)
             self._publish(outputs.state)
@@ -183,7 +183,7 @@ class Session:
             # To skip what was read before may take long; until then a signal ends the run at once.
             reader.open()
             meter = Meter(_total_bytes(self._inputs), self._encoding.token_bytes, expected)
-            limits = Limits(self._request.resources.block_bytes, self._held_limit())
+            limits = PipelineLimits(self._request.resources.block_bytes, self._held_limit())
             Pipeline(
                 self._inputs, reader, crew, outputs, totals, limits, self._signals, self._channel, meter, save
             ).run()
@@ -214,7 +214,7 @@ class Session:
         reading = reading_bytes(self._inputs, self._settings.text_column)
         limit = self._held_limit() or self._request.resources.max_memory_bytes
         if limit is None and self._request.resources.workers is None:
-            limit = usual_limit_bytes(glance(), token_bytes, reading)
+            limit = usual_limit_bytes(memory_sample(), token_bytes, reading)
         return plan(limit, self._request.resources.workers, cores_here(), token_bytes, reading)
 
     def _held_limit(self) -> int | None:

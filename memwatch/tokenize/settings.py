@@ -1,7 +1,7 @@
 """What a tokenizer run was asked to do.
 
-`Settings` decide what the output is: a partial run is resumed only under the same ones. `Resources` decide only how
-fast and in how much memory it is made, and may change from one attempt to the next.
+`TokenizeSettings` decide what the output is: a partial run is resumed only under the same ones. `Resources` decide only
+how fast and in how much memory it is made, and may change from one attempt to the next.
 """
 
 from dataclasses import asdict, dataclass
@@ -26,7 +26,7 @@ FLOOR_BLOCK_BYTES = 256 * KIB
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TokenizeSettings:
     encoding: str = "gpt2"
     format: Format = "bin"
     mode: Mode = "stream"
@@ -62,12 +62,12 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class TokenizeRequest:
     """One command line: what to make, from what, where, and with which means."""
 
     inputs: tuple[str, ...]
     out: Path | None
-    settings: Settings
+    settings: TokenizeSettings
     resources: Resources
     any_bytes: bool = False  # take input that does not look like text
     fresh: bool = False

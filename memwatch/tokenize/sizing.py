@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memwatch.model.units import KIB
-from memwatch.tokenize.blocks import Block, BlockReader, Layout, Position
+from memwatch.tokenize.blocks import Block, BlockLayout, BlockReader, ReadPosition
 from memwatch.tokenize.cuts import Cuts, RecordCuts, TextCuts
 from memwatch.tokenize.inputs import Input
-from memwatch.tokenize.settings import Settings
+from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 
 PIECES = 16
@@ -41,7 +41,10 @@ class Expected:
 
 
 def expected_tokens(
-    inputs: list[Input], settings: Settings, encoding: Encoding, count_tokens: Callable[[list[Block]], list[int]]
+    inputs: list[Input],
+    settings: TokenizeSettings,
+    encoding: Encoding,
+    count_tokens: Callable[[list[Block]], list[int]],
 ) -> Expected | None:
     """Of all inputs; None if one of them is standard input."""
     if any(source.size_bytes is None for source in inputs):
@@ -76,11 +79,11 @@ def _is_plain(source: Input) -> bool:
     return source.packing is None and source.kind != "parquet"
 
 
-def pieces(source: Input, settings: Settings, encoding: Encoding) -> list[Block]:
+def pieces(source: Input, settings: TokenizeSettings, encoding: Encoding) -> list[Block]:
     if _is_plain(source):
         cuts: Cuts = RecordCuts() if source.kind == "jsonl" else TextCuts(encoding.pretokenizer, separator=None)
         return _spread_pieces(source, cuts)
-    reader = BlockReader([source], settings, encoding, Position())
+    reader = BlockReader([source], settings, encoding, ReadPosition())
     try:
         block = reader.next(PIECES * PIECE_BYTES)
     finally:
@@ -99,6 +102,6 @@ def _spread_pieces(source: Input, cuts: Cuts) -> list[Block]:
             start = 0 if offset == 0 else cuts.unit_end(window, 1) or 0
             cut = cuts.block_end(window, 0, len(window), at_end=offset + len(window) >= source.size_bytes)
             if cut is not None and cut.at > start:
-                at = Position(offset=offset + start)
-                found.append(Block(window[start : cut.at], Layout(source.kind), "train", False, at, at, 0))
+                at = ReadPosition(offset=offset + start)
+                found.append(Block(window[start : cut.at], BlockLayout(source.kind), "train", False, at, at, 0))
     return found

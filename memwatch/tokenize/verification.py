@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from memwatch.errors import MemwatchError
 from memwatch.tokenize import manifest as manifests
-from memwatch.tokenize.blocks import BlockReader, Position
+from memwatch.tokenize.blocks import BlockReader, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import Tiktoken
 from memwatch.tokenize.formats import HEADER_BYTES, header
 from memwatch.tokenize.inputs import Input, look_at
 from memwatch.tokenize.outputs import sha256_of
-from memwatch.tokenize.settings import Settings
+from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 
 SAMPLE_BYTES = 256 * 1024
@@ -83,12 +83,12 @@ def _samples(
 ) -> Iterator[tuple[int, str | None]]:
     """Tokenize the input anew with tiktoken from some of the marks on, and compare."""
     inputs = _same_inputs(names, manifest)
-    settings = Settings(**manifest["settings"])
+    settings = TokenizeSettings(**manifest["settings"])
     encoder = BlockEncoder(Tiktoken(encoding, rank_file(encoding)), encoding, settings)
     output = _TrainTokens(folder, manifest, encoding)
     marks = manifest["marks"]
     for mark in sorted(chance.sample(marks, min(samples, len(marks))), key=lambda mark: mark["train_token"]):
-        position = Position(**mark["position"])
+        position = ReadPosition(**mark["position"])
         reader = BlockReader(inputs, settings, encoding, position)
         try:
             block = reader.next(SAMPLE_BYTES)

@@ -10,9 +10,9 @@ import numpy as np
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.encoding import BadBytes, BadRecord, BlockEncoder
 from memwatch.tokenize.engines import choose
-from memwatch.tokenize.messages import Broken, Done, Failed, Ready, Shrink, Task
+from memwatch.tokenize.messages import BlockDone, BlockFailed, Ready, Shrink, Task, WorkerBroken
 from memwatch.tokenize.rss import rss_bytes
-from memwatch.tokenize.settings import Settings
+from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 
 
@@ -37,24 +37,24 @@ class Worker:
                     self._budget_bytes = memory_budget_bytes
                     self._encoder.engine.renew()
 
-    def _done(self, task: Task) -> Done | Failed:
+    def _done(self, task: Task) -> BlockDone | BlockFailed:
         slot = self._slots[task.slot]
         try:
             tokens, counts = self._encoder.encode(slot[: task.length], task.layout)
         except BadRecord as error:
-            return Failed(task.number, task.slot, str(error), line=error.line)
+            return BlockFailed(task.number, task.slot, str(error), line=error.line)
         except BadBytes as error:
-            return Failed(task.number, task.slot, str(error), offset=error.offset)
+            return BlockFailed(task.number, task.slot, str(error), offset=error.offset)
         except MemwatchError as error:
-            return Failed(task.number, task.slot, str(error))
+            return BlockFailed(task.number, task.slot, str(error))
         np.frombuffer(slot, self._dtype, count=len(tokens))[:] = tokens
-        return Done(task.number, task.slot, len(tokens), counts)
+        return BlockDone(task.number, task.slot, len(tokens), counts)
 
 
 def main(
     connection: Connection,
     slots: list[mmap.mmap],
-    settings: Settings,
+    settings: TokenizeSettings,
     encoding: Encoding,
     ranks: Path,
     wanted_engine: str,
@@ -69,6 +69,6 @@ def main(
     except (EOFError, ConnectionError):
         pass  # The coordinator has gone, or closed the connection: nothing is left to do.
     except MemwatchError as error:
-        connection.send(Broken(str(error)))
+        connection.send(WorkerBroken(str(error)))
     except Exception as error:
-        connection.send(Broken(f"a worker failed: {type(error).__name__}: {error}"))
+        connection.send(WorkerBroken(f"a worker failed: {type(error).__name__}: {error}"))

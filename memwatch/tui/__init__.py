@@ -3,7 +3,7 @@
     sources/   where events come from: the guard's line, a journal, the machine itself
       -> model/    Story takes events and gives a Picture: everything there is to see, at one moment. Pure.
       -> draw/     a Picture and a size become lines of text with roles ("job", "warn"). Pure; no Textual.
-      -> widgets/  Panel puts lines on the screen, and of those only what changed.
+      -> widgets/  PanelWidget puts lines on the screen, and of those only what changed.
       -> screens/, app.py   keys, questions, layout
 
 Live, attached, replayed and watched runs take the same way from the second step on.

@@ -18,11 +18,11 @@ from memwatch.errors import printable
 from memwatch.tui.draw.layout import output_columns
 from memwatch.tui.draw.lines import line
 from memwatch.tui.draw.look import Look
-from memwatch.tui.model.picture import Kind, Picture, State
+from memwatch.tui.model.picture import JobState, Picture, ViewKind
 from memwatch.tui.screens.dashboard import Dashboard
 from memwatch.tui.screens.dialog import Choice, Dialog
 from memwatch.tui.screens.output_screen import OutputScreen
-from memwatch.tui.sources import Event, Source
+from memwatch.tui.sources import Event, EventSource
 from memwatch.tui.themes import DARK, LIGHT
 from memwatch.tui.widgets.panel import PAGE, Drawing
 from memwatch.tui.workarounds import SteadyApp
@@ -78,7 +78,7 @@ class MemwatchApp(SteadyApp[Left]):
         Binding("ctrl+q", "ask_to_quit", show=False, priority=True),
     ]
 
-    def __init__(self, source: Source, look: Look, theme: str = DARK.name, journal: str | None = None) -> None:
+    def __init__(self, source: EventSource, look: Look, theme: str = DARK.name, journal: str | None = None) -> None:
         # With the terminal's own colours, Textual takes NO_COLOR at its word; with others it makes them grey.
         super().__init__(ansi_color=None if look.has_colours else True)
         self.register_theme(DARK)
@@ -138,7 +138,7 @@ class MemwatchApp(SteadyApp[Left]):
 
     def _changed(self, events: list[Event]) -> None:
         for event in events:
-            self._hear(event)
+            self._take_event(event)
         if not self._is_draw_due:
             self._is_draw_due = True
             goes_on = self._has_numbers and all(event.get("event") in GOING_ON for event in events)
@@ -167,7 +167,7 @@ class MemwatchApp(SteadyApp[Left]):
             if show is not None and screen.is_mounted:
                 show(picture, self.look)
 
-    def _hear(self, event: Event) -> None:
+    def _take_event(self, event: Event) -> None:
         match event.get("event"):
             case "verdict":
                 is_grave = event.get("level") in ("warn", "act")
@@ -191,9 +191,9 @@ class MemwatchApp(SteadyApp[Left]):
     # What the user wants done to the job
 
     def ask_guard(self, command: str) -> None:
-        if self._source.kind != Kind.RUN:
+        if self._source.kind != ViewKind.RUN:
             self.say("there is no job here")
-        elif self.picture.state == State.ENDED:
+        elif self.picture.state == JobState.ENDED:
             self.say("the job has ended")
         elif self._source.send({"command": command}):
             self._asked[command] = time.monotonic()
@@ -201,14 +201,14 @@ class MemwatchApp(SteadyApp[Left]):
             self.say("the guard does not answer; try again", "warning")
 
     def action_pause(self) -> None:
-        self.ask_guard("resume" if self.picture.state == State.PAUSED else "pause")
+        self.ask_guard("resume" if self.picture.state == JobState.PAUSED else "pause")
 
     def action_pause_or_play(self) -> None:
         self.action_pause()
 
     def action_shard(self) -> None:
         picture = self.picture
-        if picture.kind == Kind.RUN and not picture.can_shard:
+        if picture.kind == ViewKind.RUN and not picture.can_shard:
             self.say("this job cannot switch to shards; p pauses it, x stops it")
         elif picture.is_sharded:
             self.say("the job writes shards already")
@@ -234,7 +234,7 @@ class MemwatchApp(SteadyApp[Left]):
         self._ask_first("turn the guard off?", text, Choice("g", "turn off", "guard_off", "act"))
 
     def _ask_first(self, title: str, text: list[str], choice: Choice) -> None:
-        if self._source.kind != Kind.RUN:
+        if self._source.kind != ViewKind.RUN:
             self.say("there is no job here")
             return
         self._question(title, text, [choice])
@@ -252,7 +252,7 @@ class MemwatchApp(SteadyApp[Left]):
         """Ctrl-C is for the job, as in any terminal. If it does not care, we ask."""
         if isinstance(self.screen, Dialog):
             self.screen.answer("")
-        elif self._source.kind != Kind.RUN:
+        elif self._source.kind != ViewKind.RUN:
             self.exit(Left.QUIT)
         elif self._interrupted:
             self.action_ask_to_quit()
@@ -264,7 +264,7 @@ class MemwatchApp(SteadyApp[Left]):
     def action_ask_to_quit(self) -> None:
         if isinstance(self.screen, Dialog):
             return
-        if self._source.kind != Kind.RUN:
+        if self._source.kind != ViewKind.RUN:
             self.exit(Left.QUIT)
             return
         choices = [
@@ -273,12 +273,12 @@ class MemwatchApp(SteadyApp[Left]):
             Choice("d", "detach", "detach"),
         ]
         text = "The job is still running. Detached, it stays under guard."
-        if self.picture.state == State.PAUSED:
+        if self.picture.state == JobState.PAUSED:
             text = "The job is paused. Detached, it stays under guard, and paused until there is room."
         self._question("leave?", [text], choices)
 
     def action_detach(self) -> None:
-        if self._source.kind == Kind.RUN:
+        if self._source.kind == ViewKind.RUN:
             self.exit(Left.DETACHED)
         else:
             self.exit(Left.QUIT)

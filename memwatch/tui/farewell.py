@@ -4,7 +4,7 @@ from memwatch.errors import printable
 from memwatch.model.ending import RunSummary, closing_line
 from memwatch.model.units import format_duration
 from memwatch.tui.draw.glyphs import Glyphs
-from memwatch.tui.model.picture import Picture, State
+from memwatch.tui.model.picture import JobState, Picture
 from memwatch.tui.model.terminal_text import PLAIN, Ink, TextLine
 
 MOST_LINES = 100
@@ -47,7 +47,7 @@ def detached(picture: Picture, journal: str | None) -> str:
 
 
 def _goes_on(picture: Picture) -> str:
-    if picture.state != State.PAUSED or picture.pause is None:
+    if picture.state != JobState.PAUSED or picture.pause is None:
         return "the job runs on under guard"
     if picture.pause.deadline_t is None:
         return "the job stays paused until you resume it"

@@ -2,8 +2,8 @@
 
 from memwatch.journal.run_index import JournalIndex
 from memwatch.probe.machine import Machine
+from memwatch.tui.full_screen import look_for, make_app, run_app
 from memwatch.tui.replay_app import ReplayApp
-from memwatch.tui.run_view import look_for, make_app, run_app
 from memwatch.tui.screen_options import ScreenOptions
 from memwatch.tui.sources.replay_source import ReplaySource
 from memwatch.tui.sources.watch_source import WatchSource

@@ -43,11 +43,11 @@ def known_names() -> list[str]:
     return sorted(BUILTIN_THEMES)
 
 
-def theme_for(wish: str, environment: Mapping[str, str] = os.environ) -> str:
+def theme_for(name: str, environment: Mapping[str, str] = os.environ) -> str:
     """The name of a theme; `auto` goes by what some terminals say of their background."""
     if environment.get("NO_COLOR"):
         return NAMES["ansi"]  # The terminal's own two, and no others.
-    if wish != "auto":
-        return NAMES.get(wish, wish)
+    if name != "auto":
+        return NAMES.get(name, name)
     back = environment.get("COLORFGBG", "").rpartition(";")[2]
     return LIGHT.name if back in ("7", "15") else DARK.name

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from memwatch.decide.actions import LadderSettings, OnPressure
-from memwatch.probe.glance import glance
+from memwatch.probe.memory_sample import memory_sample
 from memwatch.tokenize.rss import rss_bytes
 from tests.benchmarks.caged import HERE, PATIENCE_S, RUN, running
 from tests.benchmarks.measure import NotMeasured
@@ -172,7 +172,7 @@ def slow_rows(folder: Path) -> Iterator[Row]:
 
 def fast_rows(folder: Path) -> Iterator[Row]:
     needs_cage()
-    if (glance().available_bytes or 0) < FAST_NEEDS_MIB * MIB:
+    if (memory_sample().available_bytes or 0) < FAST_NEEDS_MIB * MIB:
         raise NotMeasured(f"needs {FAST_NEEDS_MIB // 1000} GB of free memory, to hold some of it ready")
     with memory_from_host(FAST_SPARE_MIB):
         rate_bytes_s, left_bytes = min((fast_hog(folder) for _ in range(FAST_TURNS)), key=lambda hog: hog[1])

@@ -5,8 +5,8 @@ import io
 from memwatch.cli.plain import PlainView
 from memwatch.tui.draw import banner
 from memwatch.tui.draw.look import Look
-from memwatch.tui.model.picture import Kind
-from memwatch.tui.model.run_model import Story
+from memwatch.tui.model.picture import ViewKind
+from memwatch.tui.model.run_model import RunModel
 
 REASON = "run 20261116-1421 (prepare.py) goes first; this one resumes when it ends or 3.1 GiB are free"
 WAITS = {"waits_for": {"run": "20261116-1421", "command": "prepare.py", "pid": 7, "reason": REASON}}
@@ -45,7 +45,7 @@ def test_forged_words_do_not_reach_the_screen() -> None:
 
 
 def shown(judged: dict[str, object]) -> str:
-    story = Story(Kind.RUN)
+    story = RunModel(ViewKind.RUN)
     for event in ({"t": 0.0, "event": "start", "command": ["x"]}, PAUSE, judged):
         story.take(event)
     (line,) = banner.lines(story.picture(3.0), Look(), 160, 1)

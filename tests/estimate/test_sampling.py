@@ -18,17 +18,17 @@ from memwatch.estimate.input_sampler import PIECE_BYTES
 from memwatch.estimate.outlook import outlook
 from memwatch.estimate.sampling import Sampled, sample_inputs
 from memwatch.estimate.statistics import Range
-from memwatch.tokenize.blocks import BlockReader, Position
+from memwatch.tokenize.blocks import BlockReader, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import Engine, choose
 from memwatch.tokenize.inputs import Input, look_at
-from memwatch.tokenize.settings import Request, Resources, Settings
+from memwatch.tokenize.settings import Resources, TokenizeRequest, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, rank_file
 from tests.helpers import cached_bytes
 from tests.texts import code, language, prose, repeated, shuffled
 
 MEGABYTE = 1_000_000
-SETTINGS = Settings()
+SETTINGS = TokenizeSettings()
 Sample = Callable[..., Sampled]
 
 
@@ -43,7 +43,7 @@ def sample_all(engine: Engine, gpt2: Encoding, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sampling, "WHOLE_BYTES", 0)
 
     def sampled(
-        sources: Sequence[Input], seed: int = 0, seconds: float = math.inf, settings: Settings = SETTINGS
+        sources: Sequence[Input], seed: int = 0, seconds: float = math.inf, settings: TokenizeSettings = SETTINGS
     ) -> list[Sampled]:
         counter = Counter(BlockEncoder(engine, gpt2, settings), settings, gpt2)
         return sample_inputs(sources, counter, random.Random(seed), seconds)
@@ -71,8 +71,8 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 def truth(engine: Engine, gpt2: Encoding) -> Callable[..., int]:
     """Tokens of a file, all of it."""
 
-    def counted(path: Path, settings: Settings = SETTINGS) -> int:
-        reader = BlockReader([look_at(str(path), "text", any_bytes=True)], settings, gpt2, Position())
+    def counted(path: Path, settings: TokenizeSettings = SETTINGS) -> int:
+        reader = BlockReader([look_at(str(path), "text", any_bytes=True)], settings, gpt2, ReadPosition())
         encoder = BlockEncoder(engine, gpt2, settings)
         tokens = 0
         while (block := reader.next(1 << 20)) is not None:
@@ -182,7 +182,7 @@ def test_documents_in_text_count_with_their_marks(
 ) -> None:
     path = tmp_path / "lines.txt"
     path.write_bytes(repeated(prose(), 4 * MEGABYTE))
-    settings = Settings(documents="line")
+    settings = TokenizeSettings(documents="line")
     found = sample(path, settings=settings)
     assert found.tokens.estimate == pytest.approx(truth(path, settings), rel=0.02)
 
@@ -319,7 +319,7 @@ def test_a_file_that_grows_is_said_to(tmp_path: Path, monkeypatch: pytest.Monkey
         return found
 
     monkeypatch.setattr(outlooks, "sample_inputs", sample_and_grow)
-    found = outlook(Request((str(path),), tmp_path, SETTINGS, Resources()), ["memwatch"])
+    found = outlook(TokenizeRequest((str(path),), tmp_path, SETTINGS, Resources()), ["memwatch"])
     assert any("growing.txt changed during sampling" in note for note in found.notes)
     assert found.size_bytes == 100_000
 

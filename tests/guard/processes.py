@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memwatch.channel import Channel
-from memwatch.guard.config import GuardConfig
-from memwatch.guard.order import give_order
+from memwatch.guard.order import GuardConfig, give_order
 from tests.cage import Cage
 from tests.helpers import HANG_S
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from memwatch.channel import Channel
 from memwatch.cli.front import EventHandler, Front
-from memwatch.guard.config import GuardConfig
+from memwatch.guard.order import GuardConfig
 
 
 class QuietScreen:

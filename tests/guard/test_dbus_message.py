@@ -2,7 +2,7 @@
 
 import pytest
 
-from memwatch.guard.scope.dbus_message import DBusError, Kind, Target, decode, encode_call, message_length, split
+from memwatch.guard.scope.dbus_message import DBusError, MessageType, Target, decode, encode_call, message_length, split
 
 # Recorded from its private socket, when a scope was asked for.
 RETURN = bytes.fromhex(
@@ -42,12 +42,12 @@ def test_a_message_is_as_long_as_its_header_says(message: bytes) -> None:
 
 def test_what_systemd_says_is_understood() -> None:
     answer = decode(RETURN)
-    assert (answer.kind, answer.reply_to, answer.body) == (Kind.RETURN, 1, ("/org/freedesktop/systemd1/job/10",))
+    assert (answer.kind, answer.reply_to, answer.body) == (MessageType.RETURN, 1, ("/org/freedesktop/systemd1/job/10",))
     news = decode(JOB_REMOVED)
-    assert (news.kind, news.member) == (Kind.SIGNAL, "JobRemoved")
+    assert (news.kind, news.member) == (MessageType.SIGNAL, "JobRemoved")
     assert news.body == (10, "/org/freedesktop/systemd1/job/10", "memwatch-305-18e8772c6602da18.scope", "done")
     refusal = decode(ERROR)
-    assert (refusal.kind, refusal.body) == (Kind.ERROR, ("Process 1 is a manager process, refusing.",))
+    assert (refusal.kind, refusal.body) == (MessageType.ERROR, ("Process 1 is a manager process, refusing.",))
 
 
 def test_of_a_body_that_nobody_waits_for_the_beginning_is_enough() -> None:
@@ -64,7 +64,7 @@ def test_what_is_cut_off_is_an_error_and_nothing_worse() -> None:
 def test_a_call_reads_back_as_it_was_meant() -> None:
     target = Target("org.example", "/org/example", "org.example.Manager")
     call = decode(encode_call(7, target, "Start", "sut", ["näme", 3, 1 << 40]))
-    assert (call.kind, call.member, call.body) == (Kind.CALL, "Start", ("näme", 3, 1 << 40))
+    assert (call.kind, call.member, call.body) == (MessageType.CALL, "Start", ("näme", 3, 1 << 40))
 
 
 def test_arrays_and_structures_are_padded_as_the_specification_has_it() -> None:

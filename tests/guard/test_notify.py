@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memwatch.guard.notify import notify, session_bus_path
-from memwatch.guard.scope.dbus_message import Kind, encode, split
+from memwatch.guard.scope.dbus_message import MessageType, encode, split
 from tests.guard.processes import wait_until
 
 needs_bus = pytest.mark.skipif(
@@ -61,7 +61,7 @@ def test_the_bus_is_found_where_it_says(environment: dict[str, str], path: str |
 
 def test_a_dictionary_is_encoded_as_an_array_of_pairs() -> None:
     assert split("asa{sv}i") == ["as", "a{sv}", "i"]
-    message = encode(Kind.CALL, 1, {}, "a{sv}i", [[("urgency", ("y", 2))], -1])
+    message = encode(MessageType.CALL, 1, {}, "a{sv}i", [[("urgency", ("y", 2))], -1])
     body = message[-(8 + 16 + 4) :]
     assert body.endswith(b"\xff\xff\xff\xff")
     assert b"urgency\0" in body

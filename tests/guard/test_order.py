@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 
 from memwatch.channel import Channel
-from memwatch.guard.config import GuardConfig
-from memwatch.guard.order import give_order, wait_for_order
+from memwatch.guard.order import GuardConfig, give_order, wait_for_order
 from tests.guard.processes import Guarded, children, send, wait_until
 from tests.helpers import HANG_S
 

@@ -13,7 +13,11 @@ import pytest
 
 from memwatch.decide.reserve import Reserve
 from memwatch.guard.scope import job_scope as scope_module
+<<<<<<< HEAD
 from memwatch.guard.scope.dbus_message import HEADER_BYTES, Field, Kind, Message, decode, encode, message_length
+=======
+from memwatch.guard.scope.dbus_message import HEADER_BYTES, Field, Message, MessageType, decode, encode, message_length
+>>>>>>> 1565fe0353be42f929da8836456c4dc04fd46d74
 from memwatch.guard.scope.job_scope import JobScope
 from memwatch.guard.scope.placement import find_place, seek_place
 from memwatch.model.sample import Limit, Memory, Sample
@@ -81,15 +85,15 @@ class FakeSystemd:
 
 
 def returned(serial: int) -> bytes:
-    return encode(Kind.RETURN, 1, {Field.REPLY_TO: ("u", serial)}, "o", [JOB_PATH])
+    return encode(MessageType.RETURN, 1, {Field.REPLY_TO: ("u", serial)}, "o", [JOB_PATH])
 
 
 def refused(serial: int, text: str) -> bytes:
-    return encode(Kind.ERROR, 1, {Field.REPLY_TO: ("u", serial)}, "s", [text])
+    return encode(MessageType.ERROR, 1, {Field.REPLY_TO: ("u", serial)}, "s", [text])
 
 
 def removed(result: str = "done", job: str = JOB_PATH) -> bytes:
-    return encode(Kind.SIGNAL, 2, {Field.MEMBER: ("s", "JobRemoved")}, "uoss", [7, job, "x.scope", result])
+    return encode(MessageType.SIGNAL, 2, {Field.MEMBER: ("s", "JobRemoved")}, "uoss", [7, job, "x.scope", result])
 
 
 def obliging(fake: FakeSystemd, call: Message, serial: int) -> list[bytes]:

@@ -8,12 +8,17 @@ from typing import Any
 
 import pytest
 
+from memwatch.journal.codec import sample_from_json
 from memwatch.journal.reader import read_events
 from memwatch.journal.writer import Journal
 from memwatch.model.sample import Gpu, Limit, Memory, Paging, Pressure, Process, Sample
 from memwatch.model.units import GIB
 
 DISK_BYTES = 256 * 1024  # of the disk that tests fill (conftest.py)
+
+
+def read_samples(path: Path) -> list[Sample]:
+    return [sample_from_json(event) for event in read_events(path) if event["event"] == "sample"]
 
 
 def process(pid: int = 4000, rss_bytes: int = 100 << 20) -> Process:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwatch.journal.reader import read_events, read_samples
+from memwatch.journal.reader import read_events
 from memwatch.journal.size_budget import BYTES_AN_HOUR, JournalBudget
 from memwatch.journal.writer import MOST_PROCESSES, Journal
 from memwatch.model.sample import Process
-from tests.journal.examples import sample, started
+from tests.journal.examples import read_samples, sample, started
 
 HOUR_S = 3600
 
@@ -85,7 +85,7 @@ def test_an_hour_weighs_5_mb_whatever_the_tree(tmp_path: Path, processes: int, r
     path = tmp_path / "run.jsonl"
     hour(path, processes, rate_hz, level)
     assert path.stat().st_size <= BYTES_AN_HOUR
-    samples = list(read_samples(path))
+    samples = read_samples(path)
     gaps_s = [later.t - earlier.t for earlier, later in pairwise(samples)]
     assert max(gaps_s) < 15
     assert samples[-1].t >= 1000.0 + HOUR_S - 1  # The last one before the exit is always there.

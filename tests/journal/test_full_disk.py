@@ -7,7 +7,7 @@ import pytest
 
 from memwatch.journal.appender import RETRY_S
 from memwatch.journal.reader import read_events
-from memwatch.journal.run_list import RunInfo, State
+from memwatch.journal.run_list import RunInfo, RunStatus
 from tests.journal.examples import fill, kinds, sample, started
 
 
@@ -44,7 +44,7 @@ def test_a_disk_that_fills_stops_nothing_and_the_journal_goes_on_when_there_is_r
     assert [event["event"] for event in events][-3:] == ["gap", "sample", "exit"]
     assert events[-3]["lost_lines"] == 2
     assert events[-2]["t"] == 3000.0
-    assert RunInfo.read(path).state == State.DONE
+    assert RunInfo.read(path).state == RunStatus.DONE
 
 
 def test_a_disk_that_stays_full_is_tried_again_and_again(disk: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memwatch.journal.reader import read_events
-from memwatch.journal.run_list import RunInfo, State, list_runs
+from memwatch.journal.run_list import RunInfo, RunStatus, list_runs
 from tests.journal.examples import sample, started, whole_run
 
 
@@ -16,7 +16,7 @@ def test_a_whole_run_is_summed_up(tmp_path: Path) -> None:
     info = RunInfo.read(path)
     assert (info.run_id, info.command) == ("20261116-053012-12345", ("python", "train.py"))
     assert (info.started_t, info.ended_t) == (999.0, 1002.0)
-    assert (info.state, info.exit_code, info.signal, info.by) == (State.DONE, 0, None, None)
+    assert (info.state, info.exit_code, info.signal, info.by) == (RunStatus.DONE, 0, None, None)
     assert (info.peak_job_bytes, info.worst_level, info.actions) == (300 << 20, "warn", (("pause", 1),))
     assert info.size_bytes == path.stat().st_size
 
@@ -24,17 +24,17 @@ def test_a_whole_run_is_summed_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "signal", "by", "state"),
     [
-        pytest.param(0, None, None, State.DONE, id="0"),
-        pytest.param(3, None, None, State.FAILED, id="3"),
-        pytest.param(3, None, "job", State.FAILED, id="by itself"),
-        pytest.param(None, 9, None, State.KILLED, id="by the kernel"),
-        pytest.param(137, 9, None, State.KILLED, id="code and signal"),
-        pytest.param(124, 15, "guard", State.STOPPED, id="by the guard"),
-        pytest.param(130, 2, "user", State.STOPPED, id="by the user"),
+        pytest.param(0, None, None, RunStatus.DONE, id="0"),
+        pytest.param(3, None, None, RunStatus.FAILED, id="3"),
+        pytest.param(3, None, "job", RunStatus.FAILED, id="by itself"),
+        pytest.param(None, 9, None, RunStatus.KILLED, id="by the kernel"),
+        pytest.param(137, 9, None, RunStatus.KILLED, id="code and signal"),
+        pytest.param(124, 15, "guard", RunStatus.STOPPED, id="by the guard"),
+        pytest.param(130, 2, "user", RunStatus.STOPPED, id="by the user"),
     ],
 )
 def test_how_it_ended_is_one_word(
-    tmp_path: Path, code: int | None, signal: int | None, by: str | None, state: State
+    tmp_path: Path, code: int | None, signal: int | None, by: str | None, state: RunStatus
 ) -> None:
     journal = started(tmp_path / "run.jsonl")
     journal.exit(code, signal, by)
@@ -46,11 +46,11 @@ def test_without_an_exit_it_runs_as_long_as_its_guard_does(tmp_path: Path) -> No
     path = tmp_path / "run.jsonl"
     journal = started(path)
     journal.sample(sample(1234.0))
-    assert RunInfo.read(path).state == State.RUNNING
+    assert RunInfo.read(path).state == RunStatus.RUNNING
     assert RunInfo.read(path).ended_t is None
     journal.close()
     path.write_text(path.read_text().replace('"start_ticks":', '"start_ticks":1'))
-    assert RunInfo.read(path).state == State.DIED
+    assert RunInfo.read(path).state == RunStatus.DIED
     assert RunInfo.read(path).ended_t == 1234.0
 
 

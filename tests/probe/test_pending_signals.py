@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.guard.hold import Holder
+from memwatch.guard.hold import ThreadHolder
 from memwatch.model.sample import Process
 from memwatch.probe.pending_signals import pending_signals
 from memwatch.probe.stat import parse_stat
@@ -60,7 +60,7 @@ def test_nothing_waits_for_one_that_is_gone() -> None:
 def test_what_waits_for_a_held_process_is_what_it_would_receive(stopped: int) -> None:
     """Held by ptrace, even ignored signals wait; and SIGCONT does not let it run on."""
     ignores = signal.SIGTERM in signals_ignored(stopped)
-    holder = Holder()
+    holder = ThreadHolder()
     stat = parse_stat(Path(f"/proc/{stopped}/stat").read_bytes())
     assert holder.hold(Process(stopped, stat.start_ticks, 1, "T", 0, 0, 0.0, None, None, "python")) == 0
     wait_until(lambda: state_of(stopped) == "t")

@@ -7,7 +7,7 @@ import pytest
 from memwatch.journal.events import Event, action_event, exit_event, sample_event, start_event, verdict_event
 from memwatch.journal.liveness import GuardId
 from memwatch.model.sample import Sample
-from memwatch.report.run_story import MOST_MARKS, Story, read_story
+from memwatch.report.run_story import MOST_MARKS, RunStory, read_story
 from tests.journal.examples import sample
 from tests.report.examples import BEGIN_T, freeze
 
@@ -16,7 +16,7 @@ def at(t: float, clock_s: float | None = None) -> Sample:
     return replace(sample(t), clock_s=t if clock_s is None else clock_s)
 
 
-def story_of(*samples: Sample) -> Story:
+def story_of(*samples: Sample) -> RunStory:
     return read_story(sample_event(each) for each in samples)
 
 

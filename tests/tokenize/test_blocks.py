@@ -14,15 +14,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memwatch.tokenize import cuts, split
-from memwatch.tokenize.blocks import Block, Position
+from memwatch.tokenize.blocks import Block, ReadPosition
 from memwatch.tokenize.engines import Engine, Gigatoken, Tiktoken
-from memwatch.tokenize.settings import Settings
+from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, rank_file
 from tests.helpers import read_in_blocks
 from tests.nasty import nasty_bytes, nasty_text
 
 END_OF_TEXT = 50256
-EXACT = Settings(val_ratio="0", documents="none")
+EXACT = TokenizeSettings(val_ratio="0", documents="none")
 
 many = hypothesis_settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 limits = st.integers(1, 200)
@@ -58,7 +58,7 @@ def test_bad_bytes_are_repaired_as_python_does_and_counted(
 ) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes(data)
-    read = read_in_blocks(path, Settings(val_ratio="0", errors=errors), gpt2, fast, limit)  # type: ignore[arg-type]
+    read = read_in_blocks(path, TokenizeSettings(val_ratio="0", errors=errors), gpt2, fast, limit)  # type: ignore[arg-type]
     text = data.decode("utf-8", errors)
     assert read.train == gpt2_reference(text)
     lost = len(data) - len(data.decode("utf-8", "ignore").encode())
@@ -107,10 +107,10 @@ def test_documents_are_encoded_alone_and_marked(
     path = tmp_path / "text.txt"
     path.write_bytes(text.encode())
     found = [document for document in _documents(text, documents) if document]
-    ended = read_in_blocks(path, Settings(val_ratio="0", documents=documents), gpt2, fast, limit)
+    ended = read_in_blocks(path, TokenizeSettings(val_ratio="0", documents=documents), gpt2, fast, limit)
     assert ended.train == [t for d in found for t in (*gpt2_reference(d), END_OF_TEXT)]
     assert ended.counts.documents == len(found)
-    begun = read_in_blocks(path, Settings(val_ratio="0", documents=documents, format="llmc"), gpt2, fast, limit)
+    begun = read_in_blocks(path, TokenizeSettings(val_ratio="0", documents=documents, format="llmc"), gpt2, fast, limit)
     assert begun.train == [t for d in found for t in (END_OF_TEXT, *gpt2_reference(d))]
 
 
@@ -133,7 +133,7 @@ def test_the_split_does_not_depend_on_block_sizes(
 ) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes(text.encode())
-    settings = Settings(val_ratio="0.3", documents=documents)
+    settings = TokenizeSettings(val_ratio="0.3", documents=documents)
     first = read_in_blocks(path, settings, gpt2, fast, limit)
     second = read_in_blocks(path, settings, gpt2, fast, other)
     assert (first.train, first.val) == (second.train, second.val)
@@ -147,7 +147,7 @@ def test_reading_can_go_on_after_any_block(
 ) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes(text.encode())
-    settings = Settings(val_ratio="0.3", documents=documents)
+    settings = TokenizeSettings(val_ratio="0.3", documents=documents)
     whole = read_in_blocks(path, settings, gpt2, fast, limit)
     if not whole.blocks:
         return
@@ -162,7 +162,7 @@ def test_reading_can_go_on_after_any_block(
 def test_no_text_is_on_both_sides_of_the_split(
     real_text: Path, fast: Engine, gpt2: Encoding, gpt2_reference: Reference
 ) -> None:
-    read = read_in_blocks(real_text, Settings(val_ratio="0.1"), gpt2, fast, 50_000)
+    read = read_in_blocks(real_text, TokenizeSettings(val_ratio="0.1"), gpt2, fast, 50_000)
     assert read.blocks[0].split == "train"
     assert all(b.start.offset == a.after.offset for a, b in pairwise(read.blocks))
     whole = gpt2_reference(real_text.read_bytes().decode())
@@ -192,7 +192,7 @@ def test_every_record_is_a_document(
     tmp_path: Path,
 ) -> None:
     write(tmp_path / name)
-    read = read_in_blocks(tmp_path / name, Settings(val_ratio="0"), gpt2, fast, limit)
+    read = read_in_blocks(tmp_path / name, TokenizeSettings(val_ratio="0"), gpt2, fast, limit)
     assert read.train == [t for text in TEXTS for t in (*gpt2_reference(text), END_OF_TEXT)]
     assert read.counts.documents == len(TEXTS)
     unmarked = read_in_blocks(tmp_path / name, EXACT, gpt2, fast, limit)
@@ -205,7 +205,7 @@ def test_records_can_be_read_on_after_any_block(
     name: str, write: Callable[[Path], None], fast: Engine, gpt2: Encoding, tmp_path: Path
 ) -> None:
     write(tmp_path / name)
-    settings = Settings(val_ratio="0.3")
+    settings = TokenizeSettings(val_ratio="0.3")
     whole = read_in_blocks(tmp_path / name, settings, gpt2, fast, 200)
     assert whole.val
     for i, block in enumerate(whole.blocks):
@@ -222,7 +222,7 @@ def test_packed_text_is_read_as_the_plain_text(real_text: Path, fast: Engine, gp
     # Packed in several members, and named without a hint.
     gz.write_bytes(gzip.compress(data[:100_000]) + gzip.compress(data[100_000:]))
     zst.write_bytes(zstd.compress(data[:100_000]) + zstd.compress(data[100_000:]))
-    settings = Settings(val_ratio="0.01")
+    settings = TokenizeSettings(val_ratio="0.01")
     expected = read_in_blocks(plain, settings, gpt2, fast, 10_000)
     for packed in (gz, zst):
         read = read_in_blocks(packed, settings, gpt2, fast, 10_000)
@@ -232,8 +232,8 @@ def test_packed_text_is_read_as_the_plain_text(real_text: Path, fast: Engine, gp
 
 
 def test_a_position_survives_json() -> None:
-    position = Position(1, 2, 3, True, 4, 5, 6, "digest", 7, 8)
-    assert Position(**json.loads(json.dumps(position.as_json()))) == position
+    position = ReadPosition(1, 2, 3, True, 4, 5, 6, "digest", 7, 8)
+    assert ReadPosition(**json.loads(json.dumps(position.as_json()))) == position
 
 
 @pytest.mark.parametrize("documents", ["blank", "\n\n", "line"])
@@ -242,7 +242,7 @@ def test_a_megabyte_of_line_ends_is_read_in_a_moment(
 ) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes(b"x" + b"\n" * 3_000_000 + b"y z")
-    read = read_in_blocks(path, Settings(val_ratio="0", documents=documents), gpt2, fast, 1 << 20)
+    read = read_in_blocks(path, TokenizeSettings(val_ratio="0", documents=documents), gpt2, fast, 1 << 20)
     # Where such a run is cut is inexact; but there are two documents, and two marks.
     assert read.counts.documents == 2 or documents == "\n\n"
     assert read.train.count(END_OF_TEXT) == read.counts.documents
@@ -252,6 +252,6 @@ def test_a_megabyte_of_line_ends_is_read_in_a_moment(
 def test_rows_without_text_do_not_make_an_endless_block(fast: Engine, gpt2: Encoding, tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": pa.array([None] * 60_000 + [""] * 60_000 + ["x"], pa.string())}), path)
-    read = read_in_blocks(path, Settings(val_ratio="0"), gpt2, fast, 1 << 20)
+    read = read_in_blocks(path, TokenizeSettings(val_ratio="0"), gpt2, fast, 1 << 20)
     assert len(read.blocks) == 3
     assert (read.counts.missing_texts, read.counts.documents) == (60_000, 60_001)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.formats import Names, header
 from memwatch.tokenize.outputs import Outputs, OutputState, publish, sha256_of
-from memwatch.tokenize.settings import Settings
+from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, encoding_named
 
 
-def _outputs(folder: Path, settings: Settings, state: OutputState | None = None) -> Outputs:
+def _outputs(folder: Path, settings: TokenizeSettings, state: OutputState | None = None) -> Outputs:
     partial = folder / ".memwatch-partial"
     partial.mkdir(exist_ok=True)
     state = state or OutputState(settings.mode == "shard")
@@ -47,7 +47,7 @@ def test_shards_put_together_are_the_stream(
 ) -> None:
     # GIVEN outputs in some mode
     folder = tmp_path_factory.mktemp("out")
-    settings = Settings(mode=mode, shard_tokens=shard_tokens)  # type: ignore[arg-type]
+    settings = TokenizeSettings(mode=mode, shard_tokens=shard_tokens)  # type: ignore[arg-type]
     outputs = _outputs(folder, settings)
     written = 0
     for i, count in enumerate(pieces):
@@ -79,7 +79,7 @@ def test_shards_put_together_are_the_stream(
 
 
 def test_a_file_has_its_final_name_only_when_complete(tmp_path: Path) -> None:
-    outputs = _outputs(tmp_path, Settings(mode="shard", shard_tokens=10))
+    outputs = _outputs(tmp_path, TokenizeSettings(mode="shard", shard_tokens=10))
     outputs.append("train", _tokens(0, 25))
     _publish(outputs, tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == [
@@ -91,7 +91,7 @@ def test_a_file_has_its_final_name_only_when_complete(tmp_path: Path) -> None:
 
 
 def test_publishing_twice_does_no_harm(tmp_path: Path) -> None:
-    outputs = _outputs(tmp_path, Settings())
+    outputs = _outputs(tmp_path, TokenizeSettings())
     outputs.append("train", _tokens(0, 5))
     outputs.finish()
     _publish(outputs, tmp_path)
@@ -110,13 +110,13 @@ def test_publishing_twice_does_no_harm(tmp_path: Path) -> None:
     ids=["cut short", "zeros after a power cut"],
 )
 def test_a_damaged_partial_file_is_not_built_upon(tmp_path: Path, damage: object, message: str) -> None:
-    outputs = _outputs(tmp_path, Settings())
+    outputs = _outputs(tmp_path, TokenizeSettings())
     outputs.append("train", _tokens(0, 100))
     state = outputs.state
     outputs.close()
     damage(tmp_path / ".memwatch-partial" / "train_0000.part")  # type: ignore[operator]
     with pytest.raises(MemwatchError, match=message):
-        _outputs(tmp_path, Settings(), state)
+        _outputs(tmp_path, TokenizeSettings(), state)
 
 
 def test_a_symbolic_link_in_place_of_a_partial_file_is_not_followed(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_symbolic_link_in_place_of_a_partial_file_is_not_followed(tmp_path: Pa
     (tmp_path / "precious").write_text("mine")
     (tmp_path / ".memwatch-partial" / "train_0000.part").symlink_to(tmp_path / "precious")
     with pytest.raises(OSError, match="symbolic"):
-        _outputs(tmp_path, Settings())
+        _outputs(tmp_path, TokenizeSettings())
     assert (tmp_path / "precious").read_text() == "mine"
 
 
@@ -148,7 +148,7 @@ def test_llmc_header_is_what_llm_c_reads(gpt2: Encoding) -> None:
 
 @pytest.mark.parametrize("kind", ["llmc", "npy"])
 def test_the_hash_of_a_file_with_a_header_is_that_of_the_whole_file(tmp_path: Path, kind: str) -> None:
-    outputs = _outputs(tmp_path, Settings(format=kind, mode="shard", shard_tokens=10))  # type: ignore[arg-type]
+    outputs = _outputs(tmp_path, TokenizeSettings(format=kind, mode="shard", shard_tokens=10))  # type: ignore[arg-type]
     outputs.append("train", _tokens(0, 25))
     outputs.append("val", _tokens(0, 3))
     outputs.finish()

@@ -15,7 +15,7 @@ from memwatch.errors import MemwatchError, UsageError
 from memwatch.job import Channel
 from memwatch.model.sample import Limit, Memory, Sample
 from memwatch.model.units import MIB
-from memwatch.tokenize.blocks import Position
+from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.checkpoint import Checkpoint, Totals, load, save
 from memwatch.tokenize.inputs import expand, look_at
 from memwatch.tokenize.outputs import FileRecord, OutputState, PartState
@@ -28,7 +28,7 @@ from memwatch.tokenize.plan import (
     usual_limit_bytes,
 )
 from memwatch.tokenize.progress_report import Meter
-from memwatch.tokenize.settings import DEFAULT_MAX_MEMORY_BYTES, Settings
+from memwatch.tokenize.settings import DEFAULT_MAX_MEMORY_BYTES, TokenizeSettings
 from memwatch.tokenize.sizing import Expected
 
 
@@ -91,7 +91,9 @@ def test_a_checkpoint_survives_the_disk(tmp_path: Path) -> None:
     record = FileRecord("train_shard_0000.bin", "train_0000.part", "train", 5, 10, "00")
     outputs = OutputState(True, PartState(1, 2, "ab"), PartState(0, 1, "cd"), (record,))
     totals = Totals(text_bytes=5, val_ranges=[[0, 1, 2]], engines=["tiktoken 1"])
-    checkpoint = Checkpoint(Settings().as_json(), [], Position(offset=5), outputs, totals, ("old.bin",), True)
+    checkpoint = Checkpoint(
+        TokenizeSettings().as_json(), [], ReadPosition(offset=5), outputs, totals, ("old.bin",), True
+    )
     save(checkpoint, tmp_path)
     assert load(tmp_path) == checkpoint
 
@@ -165,8 +167,8 @@ def test_messages_arrive_whole_however_they_are_cut() -> None:
 
 
 def test_a_ratio_is_exact() -> None:
-    assert Settings(val_ratio="0.0005").val_fraction == Fraction(1, 2000)
-    assert Settings(val_ratio="1/3").val_fraction == Fraction(1, 3)
+    assert TokenizeSettings(val_ratio="0.0005").val_fraction == Fraction(1, 2000)
+    assert TokenizeSettings(val_ratio="1/3").val_fraction == Fraction(1, 3)
 
 
 @pytest.mark.parametrize(

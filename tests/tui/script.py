@@ -16,8 +16,8 @@ from memwatch.journal.codec import sample_from_json
 from memwatch.journal.events import Event, action_event, exit_event, progress_event, sample_event, verdict_event
 from memwatch.model.sample import Gpu, Memory, Paging, Pressure, Process, Sample
 from memwatch.model.units import GIB, MIB
-from memwatch.tui.model.picture import Kind, Picture
-from memwatch.tui.model.run_model import Story
+from memwatch.tui.model.picture import Picture, ViewKind
+from memwatch.tui.model.run_model import RunModel
 from tests.decide.machine import Climber
 
 START_T = 1_763_300_000.0
@@ -226,11 +226,11 @@ def ended(second: float, code: int = 0) -> Event:
 class ScriptedSource:
     """Tells a script as if it had just happened, and notes what is sent to the guard."""
 
-    def __init__(self, events: list[Event], kind: Kind = Kind.RUN) -> None:
+    def __init__(self, events: list[Event], kind: ViewKind = ViewKind.RUN) -> None:
         self.kind = kind
         self.sent: list[Event] = []
         self.hears = True
-        self._story = Story(kind, has_job=kind != Kind.WATCH)
+        self._story = RunModel(kind, has_job=kind != ViewKind.WATCH)
         self._now_t = START_T
         for event in sorted(events, key=lambda event: float(str(event["t"]))):
             self._take(event)

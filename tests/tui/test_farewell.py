@@ -2,13 +2,13 @@
 
 from memwatch.tui.draw.glyphs import ASCII, UNICODE
 from memwatch.tui.farewell import MOST_LINES, detached, summary, tail
-from memwatch.tui.model.picture import Kind, Picture
-from memwatch.tui.model.run_model import Story
+from memwatch.tui.model.picture import Picture, ViewKind
+from memwatch.tui.model.run_model import RunModel
 from tests.tui import script
 
 
 def picture(*events: dict[str, object]) -> Picture:
-    story = Story(Kind.RUN)
+    story = RunModel(ViewKind.RUN)
     for event in events:
         story.take(event)
     return story.picture(script.START_T + 75)

@@ -10,12 +10,12 @@ from memwatch.tui.app import Left, MemwatchApp
 from memwatch.tui.draw import footer
 from memwatch.tui.draw.lines import text_of
 from memwatch.tui.draw.look import Look
-from memwatch.tui.model.picture import Kind
+from memwatch.tui.model.picture import ViewKind
 from memwatch.tui.replay_app import ReplayApp
 from memwatch.tui.screens.dashboard import Dashboard
 from memwatch.tui.screens.dialog import Dialog
 from memwatch.tui.screens.output_screen import OutputScreen
-from memwatch.tui.widgets.panel import Panel
+from memwatch.tui.widgets.panel import PanelWidget
 from tests.tui import script
 from tests.tui.running import run_async
 from tests.tui.script import ScriptedSource
@@ -27,13 +27,13 @@ FOREIGN = ["python3", "train.py"]
 class Screen:
     """An app on a scripted run, and what a test asks of it."""
 
-    def __init__(self, events: list[dict[str, Any]], kind: Kind = Kind.RUN) -> None:
+    def __init__(self, events: list[dict[str, Any]], kind: ViewKind = ViewKind.RUN) -> None:
         self.source = ScriptedSource(events, kind)
         self.app = MemwatchApp(self.source, Look())
 
     def text(self, *panels: str) -> str:
         """What stands in these panels of the screen that is on top."""
-        shown = [panel for panel in self.app.screen.query(Panel) if not panels or panel.id in panels]
+        shown = [panel for panel in self.app.screen.query(PanelWidget) if not panels or panel.id in panels]
         return "\n".join(text_of(line) for panel in shown if panel.display for line in panel.lines)
 
     @property
@@ -49,7 +49,10 @@ Steps = Callable[[Screen, "Pilot[Left]"], Awaitable[None]]
 
 
 def on_screen(
-    steps: Steps, events: list[dict[str, Any]] | None = None, kind: Kind = Kind.RUN, size: tuple[int, int] = SIZE
+    steps: Steps,
+    events: list[dict[str, Any]] | None = None,
+    kind: ViewKind = ViewKind.RUN,
+    size: tuple[int, int] = SIZE,
 ) -> Screen:
     screen = Screen(script.brief() if events is None else events, kind)
 
@@ -62,7 +65,7 @@ def on_screen(
     return screen
 
 
-def press(*keys: str, events: list[dict[str, Any]] | None = None, kind: Kind = Kind.RUN) -> Screen:
+def press(*keys: str, events: list[dict[str, Any]] | None = None, kind: ViewKind = ViewKind.RUN) -> Screen:
     async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
         await pilot.press(*keys)
         await pilot.pause()
@@ -264,8 +267,8 @@ def test_a_key_that_comes_before_the_screen_is_up_does_nothing() -> None:
 def test_every_key_in_the_last_line_can_be_clicked_and_does_something() -> None:
     for app, pictures in (
         (MemwatchApp, [ScriptedSource(script.brief()).picture(), ScriptedSource(script.paused()).picture()]),
-        (MemwatchApp, [ScriptedSource([], Kind.WATCH).picture()]),
-        (ReplayApp, [ScriptedSource(script.brief(), Kind.REPLAY).picture()]),
+        (MemwatchApp, [ScriptedSource([], ViewKind.WATCH).picture()]),
+        (ReplayApp, [ScriptedSource(script.brief(), ViewKind.REPLAY).picture()]),
     ):
         for name, _, action in (key for picture in pictures for key in footer.keys(picture)):
             method = f"action_{action.removeprefix('app.')}"
@@ -313,14 +316,14 @@ def test_z_zooms_the_focused_panel_and_back() -> None:
     async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
         await pilot.press("z")
         await pilot.pause()
-        shown = {panel.id for panel in screen.app.screen.query(Panel) if panel.display}
+        shown = {panel.id for panel in screen.app.screen.query(PanelWidget) if panel.display}
         assert shown == {"header", "banner", "memory", "footer"}
-        assert screen.app.screen.query_one("#memory", Panel).size.height == 33
+        assert screen.app.screen.query_one("#memory", PanelWidget).size.height == 33
         await pilot.press("escape")
-        screen.app.screen.query_one("#events", Panel).focus()
+        screen.app.screen.query_one("#events", PanelWidget).focus()
         await pilot.press("z")
         await pilot.pause()
-        assert screen.app.screen.query_one("#events", Panel).size.height == 33
+        assert screen.app.screen.query_one("#events", PanelWidget).size.height == 33
 
     on_screen(steps)
 
@@ -425,13 +428,13 @@ def test_a_click_on_a_key_does_what_the_key_does() -> None:
 
 @pytest.mark.parametrize("key", ["p", "s", "x", "K", "g"])
 def test_without_a_job_there_is_nothing_to_do_to_it(key: str) -> None:
-    screen = press(key, events=[], kind=Kind.WATCH)
+    screen = press(key, events=[], kind=ViewKind.WATCH)
     assert screen.sent == []
 
 
 @pytest.mark.parametrize("key", ["q", "ctrl+c", "d"])
 def test_without_a_job_one_just_leaves(key: str) -> None:
-    assert press(key, events=[], kind=Kind.WATCH).app.return_value == Left.QUIT
+    assert press(key, events=[], kind=ViewKind.WATCH).app.return_value == Left.QUIT
 
 
 def test_what_comes_from_outside_cannot_write_on_the_screen() -> None:
@@ -468,13 +471,13 @@ def test_an_impatient_key_in_a_dialog_is_no_answer_to_another() -> None:
 @pytest.mark.parametrize(
     ("events", "kind", "there", "not_there"),
     [
-        pytest.param(script.brief, Kind.RUN, "p pause", "resume", id="running"),
-        pytest.param(script.paused, Kind.RUN, "p resume", "pause", id="paused"),
-        pytest.param(script.watched, Kind.WATCH, "q quit", "stop", id="no job"),
+        pytest.param(script.brief, ViewKind.RUN, "p pause", "resume", id="running"),
+        pytest.param(script.paused, ViewKind.RUN, "p resume", "pause", id="paused"),
+        pytest.param(script.watched, ViewKind.WATCH, "q quit", "stop", id="no job"),
     ],
 )
 def test_a_tiny_screen_names_keys_that_do_something(
-    events: Callable[[], list[dict[str, Any]]], kind: Kind, there: str, not_there: str
+    events: Callable[[], list[dict[str, Any]]], kind: ViewKind, there: str, not_there: str
 ) -> None:
     async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
         keys = next(row for row in reversed(screen.text("tiny").splitlines()) if row.strip())

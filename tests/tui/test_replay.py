@@ -12,10 +12,10 @@ from memwatch.journal.run_index import JournalIndex
 from memwatch.model.sample import Memory, Sample
 from memwatch.tui.draw.lines import text_of
 from memwatch.tui.draw.look import Look
-from memwatch.tui.model.picture import Kind, State
+from memwatch.tui.model.picture import JobState, ViewKind
 from memwatch.tui.replay_app import ReplayApp
 from memwatch.tui.sources.replay_source import ReplaySource
-from memwatch.tui.widgets.panel import Panel
+from memwatch.tui.widgets.panel import PanelWidget
 from tests.journal.examples import process
 from tests.tui import script
 from tests.tui.running import run_async
@@ -36,10 +36,10 @@ def replay(journal: Path) -> Iterator[ReplaySource]:
 
 
 def test_it_begins_at_the_start_and_ends_at_the_end(replay: ReplaySource) -> None:
-    assert replay.picture().state == State.RUNNING
+    assert replay.picture().state == JobState.RUNNING
     assert replay.picture().elapsed_s == 0
     replay.seek(replay.end_t)
-    assert (replay.picture().state, replay.picture().exit_code) == (State.ENDED, 124)
+    assert (replay.picture().state, replay.picture().exit_code) == (JobState.ENDED, 124)
 
 
 def test_going_back_shows_what_was_there_before(replay: ReplaySource) -> None:
@@ -48,7 +48,7 @@ def test_going_back_shows_what_was_there_before(replay: ReplaySource) -> None:
     replay.seek(replay.end_t)
     replay.seek(script.START_T + 100)
     assert replay.picture() == before
-    assert before.state == State.RUNNING
+    assert before.state == JobState.RUNNING
     assert before.peak_job_bytes is not None
     assert before.peak_job_bytes < 8 << 30
 
@@ -66,7 +66,7 @@ def test_events_are_gone_to_one_by_one(replay: ReplaySource) -> None:
     assert len(worth_a_line) >= 2
     assert seen == [t - script.START_T for t in sorted({*worth_a_line, *acted, replay.end_t})]
     replay.to_happening(-1)
-    assert replay.picture().state == State.PAUSED
+    assert replay.picture().state == JobState.PAUSED
 
 
 def test_a_step_is_a_sample(replay: ReplaySource) -> None:
@@ -137,7 +137,7 @@ def test_playing_goes_on_by_itself_and_stops_at_the_end(replay: ReplaySource) ->
 
 
 def _text(app: ReplayApp, panel: str) -> str:
-    return "\n".join(text_of(line) for line in app.screen.query_one(f"#{panel}", Panel).lines)
+    return "\n".join(text_of(line) for line in app.screen.query_one(f"#{panel}", PanelWidget).lines)
 
 
 def test_a_record_of_the_machine_looks_like_the_machine(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_record_of_the_machine_looks_like_the_machine(tmp_path: Path) -> None:
     path.write_bytes(b"".join(encode(sample_event(look)) for look in looks))
     with closing(JournalIndex(path)) as index:
         replay = ReplaySource(index, is_machine=True)
-        assert (replay.picture().kind, replay.picture().has_job) == (Kind.REPLAY, False)
+        assert (replay.picture().kind, replay.picture().has_job) == (ViewKind.REPLAY, False)
         assert [row.process.pid for row in replay.picture().processes] == [7]
         replay.seek(replay.end_t)
         assert [row.process.pid for row in replay.picture().processes] == [8]

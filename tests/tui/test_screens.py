@@ -14,8 +14,8 @@ from textual.geometry import Region
 from memwatch.tui.app import MemwatchApp
 from memwatch.tui.draw.glyphs import ASCII, MONOCHROME, UNICODE, Glyphs
 from memwatch.tui.draw.look import Look
-from memwatch.tui.model.picture import Kind
-from memwatch.tui.widgets.panel import Panel
+from memwatch.tui.model.picture import ViewKind
+from memwatch.tui.widgets.panel import PanelWidget
 from tests.tui import script
 from tests.tui.running import run_async
 
@@ -42,7 +42,7 @@ def picture_of(
     keys: tuple[str, ...] = (),
     glyphs: Glyphs = UNICODE,
     theme: str = "memwatch-dark",
-    kind: Kind = Kind.RUN,
+    kind: ViewKind = ViewKind.RUN,
 ) -> str:
     app = MemwatchApp(script.ScriptedSource(events, kind), Look(glyphs), theme)
     taken: list[str] = []
@@ -67,28 +67,28 @@ def normalised(svg: str) -> str:
 @pytest.mark.parametrize(
     ("name", "events", "size", "keys", "glyphs", "theme", "kind"),
     [
-        ("calm-120x36", script.calm, (120, 36), (), UNICODE, "memwatch-dark", Kind.RUN),
-        ("warning-120x36", script.warning, (120, 36), (), UNICODE, "memwatch-dark", Kind.RUN),
-        ("paused-120x36", script.paused, (120, 36), (), UNICODE, "memwatch-dark", Kind.RUN),
-        ("sharded-120x36", script.sharded, (120, 36), (), UNICODE, "memwatch-dark", Kind.RUN),
-        ("warning-80x24", script.warning, (80, 24), (), UNICODE, "memwatch-dark", Kind.RUN),
-        ("calm-80x24", script.calm, (80, 24), (), UNICODE, "memwatch-dark", Kind.RUN),
-        ("paused-60x15", script.paused, (60, 15), (), UNICODE, "memwatch-dark", Kind.RUN),
-        ("warning-40x10", script.warning, (40, 10), (), UNICODE, "memwatch-dark", Kind.RUN),
-        ("help-80x24", script.brief, (80, 24), ("question_mark",), UNICODE, "memwatch-dark", Kind.RUN),
-        ("stop-80x24", script.brief, (80, 24), ("x",), UNICODE, "memwatch-dark", Kind.RUN),
-        ("quit-40x10", script.brief, (40, 10), ("q",), UNICODE, "memwatch-dark", Kind.RUN),
-        ("zoom-120x36", script.warning, (120, 36), ("z",), UNICODE, "memwatch-dark", Kind.RUN),
-        ("light-120x36", script.warning, (120, 36), (), UNICODE, "memwatch-light", Kind.RUN),
-        ("ascii-80x24", script.warning, (80, 24), (), ASCII, "memwatch-dark", Kind.RUN),
-        ("monochrome-120x36", script.warning, (120, 36), (), MONOCHROME, "memwatch-dark", Kind.RUN),
-        ("watch-120x36", script.watched, (120, 36), (), UNICODE, "memwatch-dark", Kind.WATCH),
-        ("watch-80x24", script.watched, (80, 24), (), UNICODE, "memwatch-dark", Kind.WATCH),
+        ("calm-120x36", script.calm, (120, 36), (), UNICODE, "memwatch-dark", ViewKind.RUN),
+        ("warning-120x36", script.warning, (120, 36), (), UNICODE, "memwatch-dark", ViewKind.RUN),
+        ("paused-120x36", script.paused, (120, 36), (), UNICODE, "memwatch-dark", ViewKind.RUN),
+        ("sharded-120x36", script.sharded, (120, 36), (), UNICODE, "memwatch-dark", ViewKind.RUN),
+        ("warning-80x24", script.warning, (80, 24), (), UNICODE, "memwatch-dark", ViewKind.RUN),
+        ("calm-80x24", script.calm, (80, 24), (), UNICODE, "memwatch-dark", ViewKind.RUN),
+        ("paused-60x15", script.paused, (60, 15), (), UNICODE, "memwatch-dark", ViewKind.RUN),
+        ("warning-40x10", script.warning, (40, 10), (), UNICODE, "memwatch-dark", ViewKind.RUN),
+        ("help-80x24", script.brief, (80, 24), ("question_mark",), UNICODE, "memwatch-dark", ViewKind.RUN),
+        ("stop-80x24", script.brief, (80, 24), ("x",), UNICODE, "memwatch-dark", ViewKind.RUN),
+        ("quit-40x10", script.brief, (40, 10), ("q",), UNICODE, "memwatch-dark", ViewKind.RUN),
+        ("zoom-120x36", script.warning, (120, 36), ("z",), UNICODE, "memwatch-dark", ViewKind.RUN),
+        ("light-120x36", script.warning, (120, 36), (), UNICODE, "memwatch-light", ViewKind.RUN),
+        ("ascii-80x24", script.warning, (80, 24), (), ASCII, "memwatch-dark", ViewKind.RUN),
+        ("monochrome-120x36", script.warning, (120, 36), (), MONOCHROME, "memwatch-dark", ViewKind.RUN),
+        ("watch-120x36", script.watched, (120, 36), (), UNICODE, "memwatch-dark", ViewKind.WATCH),
+        ("watch-80x24", script.watched, (80, 24), (), UNICODE, "memwatch-dark", ViewKind.WATCH),
     ],
     ids=lambda value: value if isinstance(value, str) and "x" in value else "",
 )  # fmt: skip
 def test_a_screen_looks_as_it_did(
-    name: str, events: Events, size: tuple[int, int], keys: tuple[str, ...], glyphs: Glyphs, theme: str, kind: Kind,
+    name: str, events: Events, size: tuple[int, int], keys: tuple[str, ...], glyphs: Glyphs, theme: str, kind: ViewKind,
     request: pytest.FixtureRequest,
 ) -> None:  # fmt: skip
     seen = picture_of(events(), size, keys, glyphs, theme, kind)
@@ -115,7 +115,7 @@ def test_a_terminal_may_change_its_size_at_any_time() -> None:
             for size in [(80, 24), (40, 10), (60, 15), (10, 2), (200, 60), (120, 36)]:
                 await pilot.resize_terminal(*size)
                 await pilot.pause()
-            memory = app.screen.query_one("#memory", Panel)
+            memory = app.screen.query_one("#memory", PanelWidget)
             assert memory.display
             assert memory.size.height == 9
 
@@ -127,9 +127,9 @@ def test_only_what_changed_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> No
     app = MemwatchApp(source, Look())
     drawn: list[str] = []
     cells: list[int] = []
-    refresh = Panel.refresh
+    refresh = PanelWidget.refresh
 
-    def noted(panel: Panel, *regions: Region, **options: Any) -> Panel:
+    def noted(panel: PanelWidget, *regions: Region, **options: Any) -> PanelWidget:
         drawn.append(str(panel.id))
         cells.extend(region.area for region in regions)
         return refresh(panel, *regions, **options)
@@ -137,7 +137,7 @@ def test_only_what_changed_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> No
     async def run() -> None:
         async with app.run_test(size=(120, 36)) as pilot:
             await pilot.pause()
-            monkeypatch.setattr(Panel, "refresh", noted)
+            monkeypatch.setattr(PanelWidget, "refresh", noted)
             app.draw()
             assert drawn == [], "nothing has changed"
             source.tell(script.output(20, "\rone more line"))

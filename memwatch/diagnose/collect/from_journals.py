@@ -14,7 +14,7 @@ from memwatch.diagnose.timeline.model import Timeline
 from memwatch.journal.codec import sample_from_json
 from memwatch.journal.events import Event
 from memwatch.journal.reader import read_events
-from memwatch.journal.run_list import RunInfo, State
+from memwatch.journal.run_list import RunInfo, RunStatus
 from memwatch.model.programs import program_name
 from memwatch.model.sample import Sample
 
@@ -36,7 +36,7 @@ def read_run(path: Path, show_commands: bool, booted_t: float | None = None) -> 
     info = RunInfo.read(path)
     seen = _Seen()
     builder = TimelineBuilder(f"run {info.run_id}", _PAGE_BYTES, show_commands)
-    died = info.state == State.DIED
+    died = info.state == RunStatus.DIED
     _feed(builder, map(seen.look_at, read_events(path)), RUN_PROCESSES_S)
     timeline = builder.finish(time.time() if died else math.inf, booted_t)
     command = " ".join(info.command)

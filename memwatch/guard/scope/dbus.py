@@ -8,8 +8,8 @@ from collections.abc import Callable
 from memwatch.guard.scope.dbus_message import (
     HEADER_BYTES,
     DBusError,
-    Kind,
     Message,
+    MessageType,
     Target,
     Value,
     decode,
@@ -43,7 +43,7 @@ class Connection:
             message = self.next_message()
             if message.reply_to != serial:
                 continue
-            if message.kind == Kind.ERROR:
+            if message.kind == MessageType.ERROR:
                 raise DBusError(str((*message.body, "it refused")[0]))
             return message
 
@@ -61,7 +61,7 @@ class Connection:
         """Wait for a signal, and return its body."""
         while True:
             message = self.next_message()
-            if message.kind == Kind.SIGNAL and message.member == member and is_meant(message.body):
+            if message.kind == MessageType.SIGNAL and message.member == member and is_meant(message.body):
                 return message.body
 
     def next_message(self) -> Message:

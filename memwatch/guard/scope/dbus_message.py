@@ -22,7 +22,7 @@ _FORMAT = {"y": "B", "b": "I", "i": "i", "u": "I", "t": "Q"}
 Value = Any
 
 
-class Kind(IntEnum):
+class MessageType(IntEnum):
     CALL = 1
     RETURN = 2
     ERROR = 3
@@ -73,11 +73,11 @@ def encode_call(
         Field.INTERFACE: ("s", target.interface),
         Field.MEMBER: ("s", member),
     }
-    return encode(Kind.CALL, serial, fields, signature, arguments, 0 if wants_reply else _NO_REPLY)
+    return encode(MessageType.CALL, serial, fields, signature, arguments, 0 if wants_reply else _NO_REPLY)
 
 
 def encode(
-    kind: Kind,
+    kind: MessageType,
     serial: int,
     fields: Mapping[int, tuple[str, Value]],
     signature: str,

@@ -15,7 +15,7 @@ from memwatch.tui.draw import others
 from memwatch.tui.draw.lines import Line, Span, cut_words, line, padded, spread, width_of
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import roughly, size
-from memwatch.tui.model.picture import Judged, Kind, Pause, Picture, State
+from memwatch.tui.model.picture import JobState, Judged, Pause, Picture, ViewKind
 
 ROOM_FOR_KEYS = 70  # columns; below that, the keys are in the last line alone
 ROOM_FOR_LONG_KEYS = 100
@@ -38,7 +38,7 @@ def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
 
 def alarm(picture: Picture, look: Look) -> tuple[list[str], str] | None:
     """What the user must know now, the most important part first, and its level; None if there is nothing."""
-    if picture.state == State.PAUSED and picture.pause is not None:
+    if picture.state == JobState.PAUSED and picture.pause is not None:
         return _paused(picture, picture.pause, look), "warn"
     judged = picture.judged
     if judged is not None and judged.is_grave and picture.exit is None:
@@ -103,9 +103,9 @@ def _paused(picture: Picture, pause: Pause, look: Look) -> list[str]:
 
 def helping_keys(picture: Picture, on: str, is_short: bool) -> Line:
     """What can be done about it, clickable."""
-    if picture.kind != Kind.RUN:
+    if picture.kind != ViewKind.RUN:
         return (Span(" ", on=on),)
-    keys = [("p", "resume" if picture.state == State.PAUSED else "pause", "app.pause"), ("x", "stop", "app.stop")]
+    keys = [("p", "resume" if picture.state == JobState.PAUSED else "pause", "app.pause"), ("x", "stop", "app.stop")]
     if picture.can_shard and not picture.is_sharded:
         keys.insert(0, ("s", "shard", "app.shard"))
     return line(*(_key(*key, on, is_short) for key in keys))

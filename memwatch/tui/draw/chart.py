@@ -19,7 +19,7 @@ FUTURE_SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class ChartLevel:
     value: float
     name: str
     role: str
@@ -37,7 +37,7 @@ class Chart:
     values: Sequence[float | None]
     below: Sequence[float | None]
     coming: Sequence[float | None]
-    levels: Sequence[Level] = ()
+    levels: Sequence[ChartLevel] = ()
     role: str = "others"
 
 
@@ -119,19 +119,22 @@ def _axis(chart: Chart, row: int, rows: int, label_width: int, glyphs: Glyphs) -
         text = chart.top_label
     elif rows >= 4 and row == rows // 2:
         text = chart.middle_label
-    return (Span(text.rjust(label_width), "dim"), Span((glyphs.tick if text else glyphs.down) + " ", "frame"))
+    return (
+        Span(text.rjust(label_width), "dim"),
+        Span((glyphs.tick if text else glyphs.down) + " ", "frame"),
+    )
 
 
-def _level_rows(chart: Chart, rows: int) -> dict[int, list[Level]]:
+def _level_rows(chart: Chart, rows: int) -> dict[int, list[ChartLevel]]:
     """Counted from above. Levels close to each other share a row."""
-    found: dict[int, list[Level]] = {}
+    found: dict[int, list[ChartLevel]] = {}
     for level in chart.levels:
         row = rows - 1 - min(int(level.value / chart.top * rows), rows - 1)
         found.setdefault(row, []).append(level)
     return found
 
 
-def _draw_level(cells: list[Span], levels: list[Level], glyphs: Glyphs) -> None:
+def _draw_level(cells: list[Span], levels: list[ChartLevel], glyphs: Glyphs) -> None:
     """A broken line where nothing else is drawn, and its name at the right end."""
     role = levels[0].role
     for index, cell in enumerate(cells):

@@ -2,7 +2,7 @@
 
 from memwatch.tui.draw.lines import Line, Span, cut, fitting, joined, line, width_of
 from memwatch.tui.draw.look import Look
-from memwatch.tui.model.picture import Kind, Picture, State
+from memwatch.tui.model.picture import JobState, Picture, ViewKind
 
 Key = tuple[str, str, str]  # the key, what it does, the action
 
@@ -30,12 +30,12 @@ def keys(picture: Picture) -> list[Key]:
 
 
 def _keys(picture: Picture) -> list[Key]:
-    if picture.kind == Kind.WATCH:
+    if picture.kind == ViewKind.WATCH:
         return [key for key in _VIEW if key[0] in "o/zc"]
-    if picture.kind == Kind.REPLAY:
+    if picture.kind == ViewKind.REPLAY:
         return [("space", "play", "app.pause"), ("←→", "step", ""), ("n", "next event", "app.next_event"),
                 ("[]", "speed", ""), *_VIEW, ("e", "export", "app.export")]  # fmt: skip
-    is_paused = picture.state == State.PAUSED
+    is_paused = picture.state == JobState.PAUSED
     acts: list[Key] = [("p", "resume" if is_paused else "pause", "app.pause"), ("x", "stop", "app.stop")]
     if picture.can_shard and not picture.is_sharded:
         acts.insert(1, ("s", "shard", "app.shard"))

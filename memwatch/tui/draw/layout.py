@@ -13,7 +13,7 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ScreenLayout:
     """Panels that are not named in `heights` are not shown."""
 
     mode: Mode
@@ -22,7 +22,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Wants:
+class ShownPanels:
     """What there is to show: a watched machine has no job; a replay has a time line; some have no swap, or no GPU."""
 
     has_job: bool = True
@@ -38,55 +38,57 @@ def output_columns(width: int) -> int:
     return max(width - 4, 20)
 
 
-def layout_for(width: int, height: int, is_compact: bool, wants: Wants, zoomed: str | None = None) -> Layout:
+def layout_for(
+    width: int, height: int, is_compact: bool, shown: ShownPanels, zoomed: str | None = None
+) -> ScreenLayout:
     if width < 60 or height < 12:
-        return Layout(Mode.TINY, Frame.NONE, {"tiny": height})
+        return ScreenLayout(Mode.TINY, Frame.NONE, {"tiny": height})
     if zoomed is not None:
-        return Layout(Mode.FULL, Frame.BOX, {"header": 1, "banner": 1, zoomed: height - 3, "footer": 1})
+        return ScreenLayout(Mode.FULL, Frame.BOX, {"header": 1, "banner": 1, zoomed: height - 3, "footer": 1})
     if width < 100 or height < 30 or is_compact:
-        return _narrow(height, wants)
-    return _full(height, wants)
+        return _narrow(height, shown)
+    return _full(height, shown)
 
 
-def _full(height: int, wants: Wants) -> Layout:
+def _full(height: int, shown: ShownPanels) -> ScreenLayout:
     heights = {"header": 1, "banner": 1, "footer": 1}
-    if wants.has_timeline:
+    if shown.has_timeline:
         heights["timeline"] = 1
-    if wants.has_job:
-        heights["progress"] = 4 if wants.has_progress else 3
+    if shown.has_job:
+        heights["progress"] = 4 if shown.has_progress else 3
     left = height - sum(heights.values())
-    beside = {"swap": wants.has_swap, "gpu": wants.has_gpu}
+    beside = {"swap": shown.has_swap, "gpu": shown.has_gpu}
     if any(beside.values()):
         left -= 4
         heights |= {name: 4 for name, is_there in beside.items() if is_there}
     shares = {"memory": 9, "processes": 7}
-    if wants.has_output:
+    if shown.has_output:
         shares["output"] = 5
-    if wants.has_job:
+    if shown.has_job:
         shares["events"] = 4
     heights |= shared_out(left, shares)
     heights["pressure"] = heights["memory"]
-    if wants.has_job:
+    if shown.has_job:
         heights["others"] = heights["processes"]
-    return Layout(Mode.FULL, Frame.BOX, heights)
+    return ScreenLayout(Mode.FULL, Frame.BOX, heights)
 
 
-def _narrow(height: int, wants: Wants) -> Layout:
+def _narrow(height: int, shown: ShownPanels) -> ScreenLayout:
     """From 24 rows on, rules with titles; below that, every row is needed for what is in it."""
     frame = Frame.RULE if height >= 20 else Frame.NONE
     rule = 1 if frame == Frame.RULE else 0
     heights = {"header": 1, "banner": 1, "footer": 1}
-    if wants.has_timeline:
+    if shown.has_timeline:
         heights["timeline"] = 1
-    if wants.has_job:
-        heights["progress"] = (2 if wants.has_progress else 1) + rule
+    if shown.has_job:
+        heights["progress"] = (2 if shown.has_progress else 1) + rule
     left = height - sum(heights.values())
     shares = {"vitals": 8, "processes": 6} if rule else {"vitals": 4, "processes": 4}
-    if wants.has_output:
+    if shown.has_output:
         shares["output"] = 1 + rule
-    if wants.has_job:
+    if shown.has_job:
         shares["events"] = 1 + rule
-    return Layout(Mode.NARROW, frame, heights | shared_out(left, shares))
+    return ScreenLayout(Mode.NARROW, frame, heights | shared_out(left, shares))
 
 
 def shared_out(rows: int, shares: dict[str, int]) -> dict[str, int]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memwatch.tui.draw.glyphs import UNICODE, Glyphs
-from memwatch.tui.model.process_rows import Order
+from memwatch.tui.model.process_rows import SortOrder
 
 # Seconds across a chart's past. The first that holds the whole run so far is taken, unless the user wants another.
 SPANS_S = (60, 120, 300, 600, 1800, 3600)
@@ -24,7 +24,7 @@ class Look:
     glyphs: Glyphs = UNICODE
     has_colours: bool = True
     frame: Frame = Frame.BOX
-    order: Order = Order.MEMORY
+    order: SortOrder = SortOrder.MEMORY
     as_tree: bool = True
     wanted: str = ""
     span_s: int | None = None

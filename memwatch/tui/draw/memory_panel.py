@@ -2,11 +2,11 @@
 
 from memwatch.model.units import GIB, MIB
 from memwatch.tui.draw.bars import stacked
-from memwatch.tui.draw.chart import Chart, Level, chart_lines, split_width
+from memwatch.tui.draw.chart import Chart, ChartLevel, chart_lines, split_width
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line, width_of
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import percent, size, soon
-from memwatch.tui.model.picture import Picture, Room
+from memwatch.tui.model.picture import MemoryRoom, Picture
 from memwatch.tui.model.series import columns
 
 NO_MEMORY = "n/a: this system does not report its memory"
@@ -72,20 +72,20 @@ def _headroom(picture: Picture) -> list[Line]:
     ]
 
 
-def room_line(picture: Picture, room: Room, look: Look, width: int) -> Line:
+def room_line(picture: Picture, room: MemoryRoom, look: Look, width: int) -> Line:
     left = line(Span("free ", "dim"), Span(size(room.available_bytes).ljust(9)), " ")
     right = line(" ", Span(percent(room.used_fraction).rjust(5), "strong"), Span(" used", "dim"))
     return line(left, room_bar(picture, room, look, max(width - width_of(left) - width_of(right), 4)), right)
 
 
-def room_bar(picture: Picture, room: Room, look: Look, width: int) -> Line:
+def room_bar(picture: Picture, room: MemoryRoom, look: Look, width: int) -> Line:
     """The job's part, everybody else's, and what is free."""
     capacity = max(room.capacity_bytes, 1)
     job = min(picture.job_ram_bytes or 0, room.used_bytes)
     return stacked([(job / capacity, "job"), ((room.used_bytes - job) / capacity, "others")], width, look.glyphs)
 
 
-def chart(picture: Picture, room: Room, look: Look, width: int, height: int) -> list[Line]:
+def chart(picture: Picture, room: MemoryRoom, look: Look, width: int, height: int) -> list[Line]:
     unit, name = (GIB, "GiB") if room.capacity_bytes >= 2 * GIB else (MIB, "MiB")
     labels = f"{room.capacity_bytes / unit:.0f} {name}", f"{room.capacity_bytes / unit / 2:.0f} {name}"
     past, future = split_width(width, max(map(len, labels)))
@@ -106,7 +106,7 @@ def chart(picture: Picture, room: Room, look: Look, width: int, height: int) -> 
     return chart_lines(drawn, height, width, look.glyphs)
 
 
-def _coming(picture: Picture, room: Room, column_s: float, count: int) -> list[float | None]:
+def _coming(picture: Picture, room: MemoryRoom, column_s: float, count: int) -> list[float | None]:
     """The guard's forecast: at this rate, until memory is full. Nothing is drawn of a guess."""
     fill_bytes_s = None if picture.judged is None else picture.judged.fill_bytes_s
     if not fill_bytes_s or picture.full_in_s is None:
@@ -115,10 +115,10 @@ def _coming(picture: Picture, room: Room, column_s: float, count: int) -> list[f
     return [value if value <= room.capacity_bytes else None for value in rising]
 
 
-def _levels(picture: Picture, room: Room) -> list[Level]:
+def _levels(picture: Picture, room: MemoryRoom) -> list[ChartLevel]:
     judged = picture.judged
     if judged is None or judged.reserve_bytes is None:
         return []
     kept_free = room.capacity_bytes - judged.reserve_bytes
     levels = {"warn": judged.warn_headroom_bytes, "act": judged.act_headroom_bytes}
-    return [Level(kept_free - headroom, name, name) for name, headroom in levels.items() if headroom is not None]
+    return [ChartLevel(kept_free - headroom, name, name) for name, headroom in levels.items() if headroom is not None]

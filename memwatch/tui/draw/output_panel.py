@@ -4,7 +4,7 @@ from rich.cells import cell_len, chop_cells
 
 from memwatch.tui.draw.lines import Line, Span, line
 from memwatch.tui.draw.look import Look
-from memwatch.tui.model.picture import Kind, Picture
+from memwatch.tui.model.picture import Picture, ViewKind
 from memwatch.tui.model.terminal_text import TextLine
 
 
@@ -23,7 +23,7 @@ def row_count(picture: Picture, look: Look, width: int) -> int:
 def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -> list[Line]:
     """The last rows; `top` is how far they are scrolled back."""
     if not picture.output:
-        is_replay = picture.kind == Kind.REPLAY
+        is_replay = picture.kind == ViewKind.REPLAY
         return [line(Span("the journal has no output of this moment" if is_replay else "no output yet", "dim"))]
     rows: list[Line] = []
     for text in reversed(picture.output):

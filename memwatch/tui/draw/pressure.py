@@ -1,6 +1,6 @@
 """How long programs wait for memory and for disks (PSI), with the levels the guard goes by."""
 
-from memwatch.tui.draw.chart import Chart, Level, chart_lines, split_width
+from memwatch.tui.draw.chart import Chart, ChartLevel, chart_lines, split_width
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import percent
@@ -44,11 +44,11 @@ def io_line(picture: Picture, width: int) -> Line:
     )
 
 
-def _levels(picture: Picture) -> list[Level]:
+def _levels(picture: Picture) -> list[ChartLevel]:
     """The guard's, the milder first."""
     judged = picture.judged
     levels = {} if judged is None else {"warn": judged.warn_stall_fraction, "act": judged.act_stall_fraction}
-    return [Level(fraction, name, name) for name, fraction in levels.items() if fraction is not None]
+    return [ChartLevel(fraction, name, name) for name, fraction in levels.items() if fraction is not None]
 
 
 def _role(picture: Picture, some: float | None) -> str:

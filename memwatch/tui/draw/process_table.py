@@ -9,7 +9,7 @@ from memwatch.tui.draw.lines import Line, Span, cut, line
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.draw.words import UNKNOWN, size
 from memwatch.tui.model.picture import Picture
-from memwatch.tui.model.process_rows import Arranged, Order, arranged
+from memwatch.tui.model.process_rows import Arranged, SortOrder, arranged
 from memwatch.tui.model.trends import STEPS
 
 _STATES = {"D": "disk wait", "T": "stopped", "t": "stopped", "Z": "ended"}
@@ -78,19 +78,19 @@ class _Columns(NamedTuple):
 
 
 def _head(look: Look, columns: _Columns) -> Line:
-    def head(text: str, order: Order | None) -> Span:
+    def head(text: str, order: SortOrder | None) -> Span:
         return Span(text, "strong" if order == look.order else "dim", action="app.sort")
 
-    spans = [head("    PID", Order.PID), head(" S", None), head("       RSS", Order.MEMORY)]
+    spans = [head("    PID", SortOrder.PID), head(" S", None), head("       RSS", SortOrder.MEMORY)]
     if columns.trend_and_disk:
-        spans.append(head(" LAST MIN", Order.MEMORY))
+        spans.append(head(" LAST MIN", SortOrder.MEMORY))
     if columns.swap:
         spans.append(head("      SWAP", None))
-    spans.append(head("  CPU %", Order.CPU))
+    spans.append(head("  CPU %", SortOrder.CPU))
     if columns.reads_apart:
-        spans += [head("    READ/s", Order.DISK), head("   WRITE/s", Order.DISK)]
+        spans += [head("    READ/s", SortOrder.DISK), head("   WRITE/s", SortOrder.DISK)]
     elif columns.trend_and_disk:
-        spans.append(head("    DISK/s", Order.DISK))
+        spans.append(head("    DISK/s", SortOrder.DISK))
     return (*spans, head("  COMMAND", None))
 
 
@@ -108,11 +108,18 @@ def _row(one: Arranged, parents: dict[int, Process], look: Look, columns: _Colum
         spans.append(Span(f"{size(process.swap_bytes):>10}", "" if process.swap_bytes else "dim"))
     spans.append(Span(f"{cpu:>7}"))
     if columns.reads_apart:
-        spans += [Span(f"{size(row.read_bytes_s):>10}", "dim"), Span(f"{size(row.written_bytes_s):>10}", "dim")]
+        spans += [
+            Span(f"{size(row.read_bytes_s):>10}", "dim"),
+            Span(f"{size(row.written_bytes_s):>10}", "dim"),
+        ]
     elif columns.trend_and_disk:
         spans.append(Span(f"{size(row.disk_bytes_s):>10}", "dim"))
     note = _STATES.get(process.state)
-    spans += [Span("  "), Span(_branches(one, look), "frame"), Span(printable(_command(process, parents)))]
+    spans += [
+        Span("  "),
+        Span(_branches(one, look), "frame"),
+        Span(printable(_command(process, parents))),
+    ]
     if note is not None:
         spans.append(Span(f"  ({note})", _state_role(process)))
     return tuple(spans)

@@ -6,7 +6,7 @@ from memwatch.tui.draw.bars import bar
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line, width_of
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import amount, between, clock, percent, rate, roughly, size
-from memwatch.tui.model.picture import Picture, Progress, State
+from memwatch.tui.model.picture import JobState, Picture, Progress
 
 TITLE = "progress"
 MOST_START_S = 10.0  # As long as that, a job may be busy with its start.
@@ -37,7 +37,7 @@ def _bar_line(picture: Picture, progress: Progress, look: Look, width: int) -> L
     if fraction is None:
         return line(Span(amount(progress.done, progress.unit), "strong"), " ", Span(_unit(progress), "dim"))
     right = line("  ", Span(percent(fraction, 1).rjust(7), "strong"), "  ", when(picture, look))
-    role = "warn" if picture.state == State.PAUSED else "job"
+    role = "warn" if picture.state == JobState.PAUSED else "job"
     return line(bar(fraction, max(width - max(width_of(right), 34), 4), look.glyphs, role), right)
 
 
@@ -48,7 +48,7 @@ def when(picture: Picture, look: Look, with_range: bool = True) -> Line:
         return ()
     if progress.fraction >= 1:
         return (Span("done", "ok"),)
-    if picture.state == State.PAUSED:
+    if picture.state == JobState.PAUSED:
         return (Span("paused", "warn"),)
     eta = progress.eta
     if eta is None or eta.seconds is None:
@@ -71,13 +71,13 @@ def _numbers(picture: Picture, progress: Progress, look: Look, width: int) -> Li
         )
     ]
     eta = progress.eta
-    if eta is not None and picture.state == State.RUNNING:
+    if eta is not None and picture.state == JobState.RUNNING:
         parts.append(line(Span(rate(eta.rate_s) if show == "bytes" else f"{format_count(eta.rate_s)}/s")))
     if progress.tokens is not None:
         parts.append(_so_far(format_count(progress.tokens), progress.projected_tokens, format_count, look, " tokens"))
     if progress.output_bytes is not None:
         parts.append(_output(picture, progress, look))
-    if eta is not None and eta.seconds is not None and picture.state == State.RUNNING:
+    if eta is not None and eta.seconds is not None and picture.state == JobState.RUNNING:
         parts.append(label("ends", clock(picture.now_t + eta.seconds)[:5]))
     return fitting(parts, width)
 

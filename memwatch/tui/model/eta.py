@@ -23,7 +23,7 @@ class Eta:
 
 
 @dataclass(slots=True)
-class Pace:
+class ProgressPace:
     """What was done when; a pause, or another file, begins it anew."""
 
     _points: deque[tuple[float, float]] = field(default_factory=deque)

@@ -7,11 +7,11 @@ from enum import StrEnum
 from memwatch.model.rates import UNKNOWN_CHANGE, Change
 from memwatch.model.sample import Process, Sample
 from memwatch.tui.model.eta import Eta
-from memwatch.tui.model.series import Point
+from memwatch.tui.model.series import SeriesPoint
 from memwatch.tui.model.terminal_text import TextLine
 
 
-class Kind(StrEnum):
+class ViewKind(StrEnum):
     """`run` is with a guard, whether we started it or joined it."""
 
     RUN = "run"
@@ -19,7 +19,7 @@ class Kind(StrEnum):
     WATCH = "watch"
 
 
-class State(StrEnum):
+class JobState(StrEnum):
     STARTING = "starting"
     RUNNING = "running"
     PAUSED = "paused"
@@ -83,7 +83,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class MemoryRoom:
     """Where memory ends first: the machine, or a limit above the job that is smaller."""
 
     capacity_bytes: int
@@ -137,10 +137,10 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    kind: Kind = Kind.RUN
+    kind: ViewKind = ViewKind.RUN
     run_id: str = ""
     title: str = ""
-    state: State = State.STARTING
+    state: JobState = JobState.STARTING
     pause: Pause | None = None
     exit_code: int | None = None
     stop_reason: str | None = None  # of the guard's last stop or kill
@@ -155,11 +155,11 @@ class Picture:
     started_t: float | None = None
     judged: Judged | None = None
     sample: Sample | None = None
-    room: Room | None = None
+    room: MemoryRoom | None = None
     rates: Change = UNKNOWN_CHANGE  # over the last two seconds
     peak_job_bytes: int | None = None
     progress: Progress | None = None
-    points: tuple[Point, ...] = ()
+    points: tuple[SeriesPoint, ...] = ()
     processes: tuple[ProcessRow, ...] = ()
     others: tuple[Process, ...] | None = None
     happenings: tuple[Happening, ...] = ()
@@ -175,7 +175,7 @@ class Picture:
         judged = self.judged
         if judged is None or not judged.is_credible:
             return None
-        if self.state == State.PAUSED and judged.job_fills:
+        if self.state == JobState.PAUSED and judged.job_fills:
             return None  # From before the pause; stopped processes do not grow.
         return judged.seconds_left
 

@@ -8,15 +8,15 @@ from memwatch.model.sample import Process
 from memwatch.tui.model.picture import ProcessRow
 
 
-class Order(StrEnum):
+class SortOrder(StrEnum):
     MEMORY = "memory"
     CPU = "cpu"
     DISK = "disk"
     PID = "pid"
 
     @property
-    def next(self) -> "Order":
-        orders = list(Order)
+    def next(self) -> "SortOrder":
+        orders = list(SortOrder)
         return orders[(orders.index(self) + 1) % len(orders)]
 
 
@@ -51,9 +51,9 @@ def _rate(later: int | None, earlier: int | None, span_s: float) -> float | None
     return None if later is None or earlier is None else max(later - earlier, 0) / span_s
 
 
-def arranged(rows: Sequence[ProcessRow], order: Order, as_tree: bool, wanted: str) -> list[Arranged]:
+def arranged(rows: Sequence[ProcessRow], order: SortOrder, as_tree: bool, wanted: str) -> list[Arranged]:
     """Sorted, the largest first; as a tree, siblings among themselves. A filter is a list: a tree would have holes."""
-    ordered = sorted(rows, key=lambda row: _key(row, order), reverse=order != Order.PID)
+    ordered = sorted(rows, key=lambda row: _key(row, order), reverse=order != SortOrder.PID)
     if wanted:
         found = [row for row in ordered if _matches(row, wanted)]
         return [Arranged(row) for row in found]
@@ -80,14 +80,14 @@ def _matches(row: ProcessRow, wanted: str) -> bool:
     return wanted.lower() in row.process.command.lower() or wanted in str(row.process.pid)
 
 
-def _key(row: ProcessRow, order: Order) -> float:
+def _key(row: ProcessRow, order: SortOrder) -> float:
     process = row.process
     match order:
-        case Order.MEMORY:
+        case SortOrder.MEMORY:
             return process.rss_bytes + process.swap_bytes
-        case Order.CPU:
+        case SortOrder.CPU:
             return row.cpu_fraction or 0.0
-        case Order.DISK:
+        case SortOrder.DISK:
             return row.disk_bytes_s or 0.0
-        case Order.PID:
+        case SortOrder.PID:
             return process.pid

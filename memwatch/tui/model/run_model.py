@@ -1,4 +1,4 @@
-"""Story: takes the events of a run one by one, and can tell at any moment what there is to see."""
+"""RunModel: takes the events of a run one by one, and has at any moment the picture of what there is to see."""
 
 import math
 import os
@@ -13,21 +13,21 @@ from memwatch.journal.events import waits_for_reason
 from memwatch.model.programs import as_given, is_memwatch_itself, is_tokenizer
 from memwatch.model.rates import UNKNOWN_CHANGE, Change, change_between
 from memwatch.model.sample import Process, Sample
-from memwatch.tui.model.eta import Pace
+from memwatch.tui.model.eta import ProgressPace
 from memwatch.tui.model.happenings import happening
 from memwatch.tui.model.picture import (
     Happening,
+    JobState,
     Judged,
-    Kind,
+    MemoryRoom,
     Pause,
     Picture,
     ProcessRow,
     Progress,
-    Room,
-    State,
+    ViewKind,
 )
 from memwatch.tui.model.process_rows import process_rows
-from memwatch.tui.model.series import Point, Series
+from memwatch.tui.model.series import Series, SeriesPoint
 from memwatch.tui.model.terminal_text import TerminalText
 from memwatch.tui.model.trends import Trends
 
@@ -40,14 +40,14 @@ BELIEVED = ("medium", "high", "certain")  # what the guard acts on; a low confid
 Event = dict[str, Any]
 
 
-class Story:
-    def __init__(self, kind: Kind, has_job: bool = True) -> None:
+class RunModel:
+    def __init__(self, kind: ViewKind, has_job: bool = True) -> None:
         self._has_job = has_job
-        self._now = Picture(kind=kind, state=State.STARTING if has_job else State.WATCHING, has_job=has_job)
+        self._now = Picture(kind=kind, state=JobState.STARTING if has_job else JobState.WATCHING, has_job=has_job)
         self._series = Series()
         self._trends = Trends()
         self._recent: deque[Sample] = deque(maxlen=MOST_RECENT)
-        self._pace = Pace()
+        self._pace = ProgressPace()
         self._happenings: deque[Happening] = deque(maxlen=MOST_HAPPENINGS)
         self._text = TerminalText()
 
@@ -90,7 +90,9 @@ class Story:
                 can_shard = "shard" in event.get("can", ()) or self._now.can_shard
                 self._now = replace(self._now, is_guard_on=bool(event.get("is_on")), can_shard=can_shard)
             case "exit":
-                self._now = replace(self._now, state=State.ENDED, exit_code=event.get("code"), exit=event, pause=None)
+                self._now = replace(
+                    self._now, state=JobState.ENDED, exit_code=event.get("code"), exit=event, pause=None
+                )
                 self.know_peak(_whole(event.get("peak_job_bytes")))
 
     def _start(self, event: Event) -> None:
@@ -101,7 +103,7 @@ class Story:
             run_id=run,
             diagnosed_as=str(event.get("diagnose_as") or run) or None,
             title=title,
-            state=State.RUNNING,
+            state=JobState.RUNNING,
             can_shard=is_tokenizer,
             is_recorded=bool(run),
             started_t=float(event["t"]),
@@ -171,16 +173,16 @@ class Story:
                 in_s = event.get("deadline_in_s")
                 deadline_t = None if in_s is None else event["t"] + in_s
                 pause = Pause(str(event.get("by")), event["t"], deadline_t, event.get("next"))
-                self._now = replace(self._now, state=State.PAUSED, pause=pause)
+                self._now = replace(self._now, state=JobState.PAUSED, pause=pause)
                 self._pace.restart()
             case "resume":
-                self._now = replace(self._now, state=State.RUNNING, pause=None)
+                self._now = replace(self._now, state=JobState.RUNNING, pause=None)
                 self._pace.restart()
             case "shard":
                 self._now = replace(self._now, is_sharded=True)
             case "stop" | "kill":
                 reason = str(event.get("reason", "")) if event.get("by") == "guard" else self._now.stop_reason
-                self._now = replace(self._now, state=State.STOPPING, pause=None, stop_reason=reason)
+                self._now = replace(self._now, state=JobState.STOPPING, pause=None, stop_reason=reason)
 
     def _progress(self, event: Event) -> None:
         before = self._now.progress
@@ -215,11 +217,11 @@ def title_of(command: Any) -> tuple[str, bool]:
     return as_given(words), is_tokenizer(words)
 
 
-def room_of(sample: Sample) -> Room | None:
-    rooms = [Room(limit.limit_bytes, limit.used_bytes, is_limit=True) for limit in sample.limits]
+def room_of(sample: Sample) -> MemoryRoom | None:
+    rooms = [MemoryRoom(limit.limit_bytes, limit.used_bytes, is_limit=True) for limit in sample.limits]
     if sample.memory is not None:
         memory = sample.memory
-        rooms.append(Room(memory.total_bytes, memory.total_bytes - memory.available_bytes))
+        rooms.append(MemoryRoom(memory.total_bytes, memory.total_bytes - memory.available_bytes))
     return min(rooms, key=lambda room: room.capacity_bytes, default=None)
 
 
@@ -234,10 +236,10 @@ def _judged(event: Event, t: float) -> Judged:
     )
 
 
-def _point(sample: Sample, room: Room | None, rates: Change) -> Point:
+def _point(sample: Sample, room: MemoryRoom | None, rates: Change) -> SeriesPoint:
     memory = sample.memory
     gpus = [gpu.used_fraction for gpu in sample.gpus or () if gpu.used_fraction is not None]
-    return Point(
+    return SeriesPoint(
         sample.t,
         used_bytes=None if room is None else room.used_bytes,
         job_bytes=sample.job_ram_bytes if sample.job else None,

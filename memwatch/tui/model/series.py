@@ -10,7 +10,7 @@ LONGEST_GAP_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SeriesPoint:
     t: float
     used_bytes: int | None = None
     job_bytes: int | None = None
@@ -21,18 +21,18 @@ class Point:
     stall_full_fraction: float | None = None
     gpu_fraction: float | None = None
 
-    def joined(self, other: "Point") -> "Point":
+    def joined(self, other: "SeriesPoint") -> "SeriesPoint":
         """One for both: peaks are what matters."""
         pairs = zip(astuple(self), astuple(other), strict=True)
         values = (max((value for value in pair if value is not None), default=None) for pair in pairs)
-        return Point(*values)  # type: ignore[arg-type]
+        return SeriesPoint(*values)  # type: ignore[arg-type]
 
 
 class Series:
     def __init__(self) -> None:
-        self._points: deque[Point] = deque(maxlen=MOST_POINTS)
+        self._points: deque[SeriesPoint] = deque(maxlen=MOST_POINTS)
 
-    def add(self, point: Point) -> None:
+    def add(self, point: SeriesPoint) -> None:
         if self._points and int(point.t) <= int(self._points[-1].t):
             point = self._points.pop().joined(point)
         self._points.append(point)
@@ -41,15 +41,15 @@ class Series:
         self._points.clear()
 
     @property
-    def points(self) -> tuple[Point, ...]:
+    def points(self) -> tuple[SeriesPoint, ...]:
         return tuple(self._points)
 
 
-Value = Callable[[Point], float | None]
+Value = Callable[[SeriesPoint], float | None]
 
 
 def columns(
-    points: Iterable[Point], now_t: float, column_s: float, count: int, *values: Value
+    points: Iterable[SeriesPoint], now_t: float, column_s: float, count: int, *values: Value
 ) -> list[list[float | None]]:
     """For each value, its highest in each of the last `count` columns of `column_s`, the newest last.
 

@@ -35,10 +35,10 @@ from memwatch.tui.draw import (
     tiny,
     vitals,
 )
-from memwatch.tui.draw.layout import Layout, Wants, layout_for
+from memwatch.tui.draw.layout import ScreenLayout, ShownPanels, layout_for
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Picture
-from memwatch.tui.widgets.panel import ROLE_CLASSES, Drawing, Panel
+from memwatch.tui.widgets.panel import ROLE_CLASSES, Drawing, PanelWidget
 
 ROWS = {
     "memory": "upper",
@@ -72,36 +72,36 @@ class Dashboard(Screen[None]):
     def __init__(self, picture: Picture, look: Look, timeline: Drawing | None = None) -> None:
         super().__init__()
         self._timeline = timeline
-        self._layout: Layout | None = None
+        self._layout: ScreenLayout | None = None
         self._is_compact = False
         self._zoomed: str | None = None
         self._picture = picture
         self._look = look
 
     def compose(self) -> ComposeResult:
-        yield Panel(Drawing(header.lines), "header")
-        yield Panel(Drawing(banner.lines), "banner")
-        yield Panel(Drawing(progress_panel.lines, title=progress_panel.title), "progress", can_focus=True)
+        yield PanelWidget(Drawing(header.lines), "header")
+        yield PanelWidget(Drawing(banner.lines), "banner")
+        yield PanelWidget(Drawing(progress_panel.lines, title=progress_panel.title), "progress", can_focus=True)
         with Horizontal(id="upper", classes="row"):
-            yield Panel(
+            yield PanelWidget(
                 Drawing(memory_panel.lines, title=memory_panel.title, subtitle=memory_panel.subtitle),
                 "memory",
                 can_focus=True,
             )
-            yield Panel(Drawing(pressure.lines, title=pressure.title), "pressure", can_focus=True)
+            yield PanelWidget(Drawing(pressure.lines, title=pressure.title), "pressure", can_focus=True)
         with Horizontal(id="middle", classes="row"):
-            yield Panel(Drawing(swap.lines, title=swap.title), "swap", can_focus=True)
-            yield Panel(Drawing(gpu_panel.lines, title=gpu_panel.title), "gpu", can_focus=True)
-        yield Panel(Drawing(vitals.lines, title=vitals.title, subtitle=vitals.subtitle), "vitals", can_focus=True)
+            yield PanelWidget(Drawing(swap.lines, title=swap.title), "swap", can_focus=True)
+            yield PanelWidget(Drawing(gpu_panel.lines, title=gpu_panel.title), "gpu", can_focus=True)
+        yield PanelWidget(Drawing(vitals.lines, title=vitals.title, subtitle=vitals.subtitle), "vitals", can_focus=True)
         with Horizontal(id="lower", classes="row"):
-            yield Panel(PROCESSES, "processes", can_focus=True)
-            yield Panel(Drawing(others.lines, title=others.title), "others", can_focus=True)
-        yield Panel(OUTPUT, "output", can_focus=True)
-        yield Panel(EVENTS, "events", can_focus=True)
-        yield Panel(Drawing(tiny.lines), "tiny")
+            yield PanelWidget(PROCESSES, "processes", can_focus=True)
+            yield PanelWidget(Drawing(others.lines, title=others.title), "others", can_focus=True)
+        yield PanelWidget(OUTPUT, "output", can_focus=True)
+        yield PanelWidget(EVENTS, "events", can_focus=True)
+        yield PanelWidget(Drawing(tiny.lines), "tiny")
         if self._timeline is not None:
-            yield Panel(self._timeline, "timeline")
-        yield Panel(Drawing(footer.lines), "footer")
+            yield PanelWidget(self._timeline, "timeline")
+        yield PanelWidget(Drawing(footer.lines), "footer")
 
     def on_resize(self) -> None:
         self.show(self._picture, self._look)
@@ -111,7 +111,7 @@ class Dashboard(Screen[None]):
         self._lay_out()
         assert self._layout is not None
         shown = replace(look, frame=self._layout.frame)
-        for panel in self.query(Panel):
+        for panel in self.query(PanelWidget):
             if panel.id in self._layout.heights:
                 panel.show(picture, shown)
 
@@ -122,7 +122,7 @@ class Dashboard(Screen[None]):
 
     def toggle_zoom(self) -> None:
         """The panel that has the focus alone, or all again."""
-        focused = self.focused.id if isinstance(self.focused, Panel) else None
+        focused = self.focused.id if isinstance(self.focused, PanelWidget) else None
         self._zoomed = (focused or DEFAULT_ZOOM) if self._zoomed is None else None
         self.show(self._picture, self._look)
 
@@ -131,11 +131,11 @@ class Dashboard(Screen[None]):
             self.toggle_zoom()
 
     def scroll_focused(self, rows: int) -> None:
-        panel = self.focused if isinstance(self.focused, Panel) else self.query_one("#processes", Panel)
+        panel = self.focused if isinstance(self.focused, PanelWidget) else self.query_one("#processes", PanelWidget)
         panel.scroll_by(rows)
 
     def _lay_out(self) -> None:
-        wants = Wants(
+        shown = ShownPanels(
             has_job=self._picture.has_job,
             has_output=self._picture.has_job,
             has_progress=self._picture.progress is not None,
@@ -143,12 +143,12 @@ class Dashboard(Screen[None]):
             has_gpu=bool(gpu_panel.cards(self._picture)),
             has_timeline=self._timeline is not None,
         )
-        layout = layout_for(*self.size, self._is_compact, wants, self._zoomed)
+        layout = layout_for(*self.size, self._is_compact, shown, self._zoomed)
         if layout == self._layout:
             return
         self._layout = layout
         heights = layout.heights
-        for panel in self.query(Panel):
+        for panel in self.query(PanelWidget):
             panel.display = panel.id in heights
             if panel.id in heights and panel.id not in ROWS:
                 panel.styles.height = heights[panel.id]

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from memwatch.tui.draw.lines import BLANK, Line, Span, joined, line, text_of, width_of, wrapped
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.model.picture import Picture
-from memwatch.tui.widgets.panel import ROLE_CLASSES, Drawing, Panel
+from memwatch.tui.widgets.panel import ROLE_CLASSES, Drawing, PanelWidget
 
 MARGIN = 8  # columns, for the frame and the space inside it
 
@@ -37,7 +37,7 @@ class Dialog(ModalScreen[str]):
         self._is_answered = False
 
     def compose(self) -> ComposeResult:
-        panel = Panel(Drawing(self._lines, title=lambda *_: line(Span(self._title, "title"))), "question")
+        panel = PanelWidget(Drawing(self._lines, title=lambda *_: line(Span(self._title, "title"))), "question")
         wanted = max(width_of(row) for row in [*self._rows(MARGIN * 1000), line(self._title)]) + MARGIN
         width = min(wanted, self.app.size.width)
         panel.styles.width = width
@@ -45,7 +45,7 @@ class Dialog(ModalScreen[str]):
         yield panel
 
     def on_mount(self) -> None:
-        self.query_one(Panel).show(Picture(), self._look)
+        self.query_one(PanelWidget).show(Picture(), self._look)
 
     def on_key(self, event: events.Key) -> None:
         event.stop()

@@ -4,7 +4,7 @@ from itertools import zip_longest
 
 from memwatch.tui.draw.lines import BLANK, Line, Span, line, padded
 from memwatch.tui.draw.look import Look
-from memwatch.tui.model.picture import Kind
+from memwatch.tui.model.picture import ViewKind
 from memwatch.tui.screens.dialog import Dialog
 
 _RUN = [
@@ -38,8 +38,12 @@ ROOM_FOR_BOTH = 2 * COLUMN + 4  # columns
 ROOM_FOR_LEGEND = 18  # rows
 
 
-def help_dialog(kind: Kind, look: Look, width: int, height: int) -> Dialog:
-    keys = [_table(part) for part in ({Kind.RUN: _RUN, Kind.REPLAY: _REPLAY, Kind.WATCH: []}[kind], _VIEW) if part]
+def help_dialog(kind: ViewKind, look: Look, width: int, height: int) -> Dialog:
+    keys = [
+        _table(part)
+        for part in ({ViewKind.RUN: _RUN, ViewKind.REPLAY: _REPLAY, ViewKind.WATCH: []}[kind], _VIEW)
+        if part
+    ]
     rows = _beside(keys) if width >= ROOM_FOR_BOTH else [row for part in keys for row in part]
     legend = [BLANK, *_legend(look)] if height >= ROOM_FOR_LEGEND else []
     return Dialog("keys", [*rows, *legend], [], look)

@@ -11,7 +11,7 @@ from memwatch.tui.draw import banner, header, output_panel
 from memwatch.tui.draw.lines import Line, Span, cut, joined, line
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.model.picture import Picture
-from memwatch.tui.widgets.panel import PAGE, ROLE_CLASSES, Drawing, Panel
+from memwatch.tui.widgets.panel import PAGE, ROLE_CLASSES, Drawing, PanelWidget
 
 
 class OutputScreen(Screen[None]):
@@ -27,26 +27,26 @@ class OutputScreen(Screen[None]):
     ]
 
     def compose(self) -> ComposeResult:
-        first = Panel(Drawing(header.lines), "header")
+        first = PanelWidget(Drawing(header.lines), "header")
         first.styles.height = 1
         yield first
-        second = Panel(Drawing(banner.lines), "banner")
+        second = PanelWidget(Drawing(banner.lines), "banner")
         second.styles.height = 1
         yield second
-        yield Panel(Drawing(scrolled=output_panel.lines, rows=output_panel.row_count, from_end=True), "whole")
-        last = Panel(Drawing(_keys), "keys")
+        yield PanelWidget(Drawing(scrolled=output_panel.lines, rows=output_panel.row_count, from_end=True), "whole")
+        last = PanelWidget(Drawing(_keys), "keys")
         last.styles.height = 1
         yield last
 
     def show(self, picture: Picture, look: Look) -> None:
-        for panel in self.query(Panel):
+        for panel in self.query(PanelWidget):
             panel.show(picture, replace(look, frame=Frame.NONE))
 
     def action_rows(self, count: int) -> None:
-        self.query_one("#whole", Panel).scroll_by(count)
+        self.query_one("#whole", PanelWidget).scroll_by(count)
 
     def action_end(self) -> None:
-        self.query_one("#whole", Panel).scroll_to_end()
+        self.query_one("#whole", PanelWidget).scroll_to_end()
 
 
 def _keys(picture: Picture, look: Look, width: int, height: int) -> list[Line]:

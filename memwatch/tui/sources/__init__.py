@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from memwatch.tui.model.picture import Kind, Picture
+from memwatch.tui.model.picture import Picture, ViewKind
 
 Event = dict[str, Any]
 
 
-class Source(Protocol):
+class EventSource(Protocol):
     @property
-    def kind(self) -> Kind: ...
+    def kind(self) -> ViewKind: ...
 
     def start(self, changed: Callable[[list[Event]], None], ended: Callable[[], None]) -> None:
         """Inside a running event loop: from now on tell what is new, and when there is no more to come."""

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from memwatch.channel import Channel
 from memwatch.journal.run_index import JournalIndex
 from memwatch.probe.input_wait import waits_for_input
-from memwatch.tui.model.picture import Kind, Picture, State
-from memwatch.tui.model.run_model import Story
+from memwatch.tui.model.picture import JobState, Picture, ViewKind
+from memwatch.tui.model.run_model import RunModel
 from memwatch.tui.sources import Event
 from memwatch.tui.sources.past import take_past
 
@@ -20,13 +20,13 @@ WAITS_FOR_INPUT = "the job waits for input, which the full screen cannot pass on
 class LiveSource:
     """`handle` gets every event first. Where we have joined, the past is in the journal."""
 
-    kind = Kind.RUN
+    kind = ViewKind.RUN
 
     def __init__(self, channel: Channel, handle: Callable[[Event], None], journal: str | None = None) -> None:
         self._channel = channel
         self._handle = handle
         self._journal = journal
-        self._story = Story(Kind.RUN)
+        self._model = RunModel(ViewKind.RUN)
         self._input_looked_s = time.monotonic()
         self._has_told_of_input = False
 
@@ -50,7 +50,7 @@ class LiveSource:
             self._handle(event)
             if event.get("event") == "joined" and self._journal is not None:
                 self._catch_up(self._journal, int(event["journal_bytes"]))
-            self._story.take(event)
+            self._model.take(event)
         if any(event.get("event") == "sample" for event in events):
             events += self._input_note()
         return events
@@ -66,23 +66,23 @@ class LiveSource:
             return []
         self._has_told_of_input = True
         note: Event = {"t": time.time(), "event": "note", "text": WAITS_FOR_INPUT}
-        self._story.take(note)
+        self._model.take(note)
         return [note]
 
     @property
     def is_over(self) -> bool:
-        return not self._channel.is_open or self._story.picture(0.0).state == State.ENDED
+        return not self._channel.is_open or self._model.picture(0.0).state == JobState.ENDED
 
     def _catch_up(self, journal: str, journal_bytes: int) -> None:
         index = JournalIndex(journal, journal_bytes)
-        take_past(self._story, index, 0, len(index))
+        take_past(self._model, index, 0, len(index))
         index.close()
 
     def stop(self) -> None:
         self._loop.remove_reader(self._channel.fileno())
 
     def picture(self) -> Picture:
-        return self._story.picture(time.time())
+        return self._model.picture(time.time())
 
     def send(self, message: Event) -> bool:
         return self._channel.send(message)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from memwatch.journal.run_index import JournalIndex
 from memwatch.tui.model.happenings import happening
-from memwatch.tui.model.picture import Happening, Kind, Picture
-from memwatch.tui.model.run_model import Story
+from memwatch.tui.model.picture import Happening, Picture, ViewKind
+from memwatch.tui.model.run_model import RunModel
 from memwatch.tui.sources import Event
 from memwatch.tui.sources.past import LOOK_BACK_S, take_past
 
@@ -17,7 +17,7 @@ FRAME_S = 0.2
 
 
 class ReplaySource:
-    kind = Kind.REPLAY
+    kind = ViewKind.REPLAY
 
     def __init__(self, index: JournalIndex, is_machine: bool = False) -> None:
         """The journal must have at least one event. A record of the machine looks like the machine, without a job."""
@@ -26,11 +26,11 @@ class ReplaySource:
         self.start_t, self.end_t = index.times[0], index.times[-1]
         self.now_t = self.start_t
         self.is_playing = False
-        wish = (self.end_t - self.start_t) / WHOLE_RUN_IN_S
-        self.speed = min(SPEEDS, key=lambda speed: abs(speed - max(wish, 1)))
+        wanted_speed = (self.end_t - self.start_t) / WHOLE_RUN_IN_S
+        self.speed = min(SPEEDS, key=lambda speed: abs(speed - max(wanted_speed, 1)))
         self.happenings = _happenings(index)
         self._taken = 0
-        self._story = Story(Kind.REPLAY, self._has_job)
+        self._model = RunModel(ViewKind.REPLAY, self._has_job)
         self._advance()
 
     def start(self, changed: Callable[[list[Event]], None], ended: Callable[[], None]) -> None:
@@ -44,7 +44,7 @@ class ReplaySource:
         self._index.close()
 
     def picture(self) -> Picture:
-        return self._story.picture(self.now_t)
+        return self._model.picture(self.now_t)
 
     def send(self, message: Event) -> bool:
         return False
@@ -62,7 +62,7 @@ class ReplaySource:
         back = t < self.now_t
         self.now_t = min(max(t, self.start_t), self.end_t)
         if back or self.now_t - self._taken_t() > LOOK_BACK_S:
-            self._story, self._taken = Story(Kind.REPLAY, self._has_job), 0
+            self._model, self._taken = RunModel(ViewKind.REPLAY, self._has_job), 0
         self._advance()
 
     def step(self, direction: int) -> None:
@@ -96,7 +96,7 @@ class ReplaySource:
 
     def _advance(self) -> None:
         count = self._index.count_until(self.now_t)
-        take_past(self._story, self._index, self._taken, count)
+        take_past(self._model, self._index, self._taken, count)
         self._taken = count
 
 

@@ -10,18 +10,18 @@ from memwatch.decide.reserve import default_reserve_bytes
 from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.journal.events import sample_event, verdict_event
 from memwatch.probe.machine import Machine
-from memwatch.tui.model.picture import Kind, Picture
-from memwatch.tui.model.run_model import Story
+from memwatch.tui.model.picture import Picture, ViewKind
+from memwatch.tui.model.run_model import RunModel
 from memwatch.tui.sources import Event
 
 
 class WatchSource:
-    kind = Kind.WATCH
+    kind = ViewKind.WATCH
 
     def __init__(self, machine: Machine, interval_s: float | None = None) -> None:
         self._machine = machine
         self._interval_s = interval_s
-        self._story = Story(Kind.WATCH, has_job=False)
+        self._model = RunModel(ViewKind.WATCH, has_job=False)
         self._monitor = Monitor(default_reserve_bytes)
 
     def start(self, changed: Callable[[list[Event]], None], ended: Callable[[], None]) -> None:
@@ -33,7 +33,7 @@ class WatchSource:
         self._next.cancel()
 
     def picture(self) -> Picture:
-        return self._story.picture(time.time())
+        return self._model.picture(time.time())
 
     def send(self, message: Event) -> bool:
         return False
@@ -45,7 +45,7 @@ class WatchSource:
         judged = verdict_event(sample.t, level, verdict.reason, verdict.seconds_left, **facts)
         events = [sample_event(sample), judged]
         for event in events:
-            self._story.take(event)
+            self._model.take(event)
         self._changed(events)
         # A view need not be as quick as a guard that has to act.
         self._next = self._loop.call_later(self._interval_s or max(next_interval_s(outlook), 0.5), self._look)

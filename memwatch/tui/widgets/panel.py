@@ -1,4 +1,4 @@
-"""Panel: lines that a pure function draws, put on the screen; and of those only what has changed."""
+"""PanelWidget: lines that a pure function draws, put on the screen; and of those only what has changed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Drawing:
 ROLE_CLASSES = {f"role--{role}" for role in ROLES}
 
 
-class Panel(Widget):
+class PanelWidget(Widget):
     """Must be on a screen that has the ROLE_CLASSES."""
 
     def __init__(self, drawing: Drawing, id: str, can_focus: bool = False) -> None:

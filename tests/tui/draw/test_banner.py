@@ -7,8 +7,8 @@ import pytest
 from memwatch.tui.draw import banner, memory_panel, tiny
 from memwatch.tui.draw.lines import cut_words, text_of
 from memwatch.tui.draw.look import Look
-from memwatch.tui.model.picture import Kind, Picture
-from memwatch.tui.model.run_model import Story
+from memwatch.tui.model.picture import Picture, ViewKind
+from memwatch.tui.model.run_model import RunModel
 from tests.tui import script
 
 LIMIT = "full in 6 s: the job's 2.0 GiB limit, growing 71.3 MiB/s while other programs take 120.0 MiB more"
@@ -16,7 +16,7 @@ PAUSE = script.action(100, "pause", "guard", LIMIT, deadline_in_s=60.0, next="st
 
 
 def picture_of(*events: dict[str, object], now_s: float = 124) -> Picture:
-    story = Story(Kind.RUN)
+    story = RunModel(ViewKind.RUN)
     for event in events:
         story.take(event)
     return story.picture(script.START_T + now_s)

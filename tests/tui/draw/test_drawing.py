@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from memwatch.model.sample import Memory, Process, Sample
 from memwatch.tui.draw import process_table as processes
 from memwatch.tui.draw.bars import bar, stacked
-from memwatch.tui.draw.chart import Chart, Level, chart_lines
+from memwatch.tui.draw.chart import Chart, ChartLevel, chart_lines
 from memwatch.tui.draw.frame import framed, inner_size
 from memwatch.tui.draw.glyphs import ASCII, MONOCHROME, UNICODE, Glyphs
-from memwatch.tui.draw.layout import Wants, layout_for, shared_out
+from memwatch.tui.draw.layout import ShownPanels, layout_for, shared_out
 from memwatch.tui.draw.lines import Span, cut, fitting, line, padded, spread, text_of, width_of, wrapped
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.draw.words import between, roughly, stopwatch
@@ -60,7 +60,7 @@ def test_a_bar_is_exact_to_an_eighth_of_a_cell() -> None:
     assert [_filled(value) for value in (0.0, 0.5, 0.5125, 1.0)] == [0, 5, 5.125, 10]
 
 
-def simple(values: list[float | None], coming: list[float | None], levels: list[Level] | None = None) -> Chart:
+def simple(values: list[float | None], coming: list[float | None], levels: list[ChartLevel] | None = None) -> Chart:
     return Chart(8.0, "8G", "4G", 1.0, values, [None] * len(values), coming, levels or [])
 
 
@@ -75,14 +75,14 @@ def test_a_forecast_is_dotted_on() -> None:
 
 
 def test_levels_are_marked_and_named() -> None:
-    levels = [Level(7.0, "act", "act"), Level(5.0, "warn", "warn")]
+    levels = [ChartLevel(7.0, "act", "act"), ChartLevel(5.0, "warn", "warn")]
     rows = chart_lines(simple([1.0] * 10, [None] * 6, levels), 5, 40, UNICODE)
     assert text_of(rows[0]).endswith("┄ act")
     assert text_of(rows[1]).endswith("┄ warn")
 
 
 def test_a_column_above_a_level_has_its_colour() -> None:
-    chart = simple([8.0], [None], [Level(5.0, "warn", "warn"), Level(7.0, "act", "act")])
+    chart = simple([8.0], [None], [ChartLevel(5.0, "warn", "warn"), ChartLevel(7.0, "act", "act")])
     roles = {span.on for row in chart_lines(chart, 5, 20, UNICODE) for span in row} - {""}
     assert roles == {"act"}
 
@@ -93,7 +93,7 @@ def test_a_column_above_a_level_has_its_colour() -> None:
     st.sampled_from([UNICODE, MONOCHROME, ASCII]),
 )
 def test_every_row_of_a_chart_is_equally_wide(values: list[float | None], height: int, glyphs: Glyphs) -> None:
-    chart = Chart(8.0, "8G", "4G", 1.0, values, values, [None] * 9, [Level(5.0, "warn", "warn")])
+    chart = Chart(8.0, "8G", "4G", 1.0, values, values, [None] * 9, [ChartLevel(5.0, "warn", "warn")])
     widths = {width_of(row) for row in chart_lines(chart, height, 200, glyphs)[: max(height - 1, 1)]}
     assert len(widths) == 1
 
@@ -109,10 +109,11 @@ def test_a_frame_fills_its_place(frame: Frame, width: int, height: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "wants", [Wants(), Wants(has_job=False, has_output=False), Wants(has_timeline=True, has_gpu=False)]
+    "wants",
+    [ShownPanels(), ShownPanels(has_job=False, has_output=False), ShownPanels(has_timeline=True, has_gpu=False)],
 )
 @given(width=st.integers(60, 300), height=st.integers(12, 120))
-def test_a_layout_uses_every_row(wants: Wants, width: int, height: int) -> None:
+def test_a_layout_uses_every_row(wants: ShownPanels, width: int, height: int) -> None:
     heights = layout_for(width, height, False, wants).heights
     beside = ("pressure", "others", *(("gpu",) if "swap" in heights else ()))
     assert sum(rows for name, rows in heights.items() if name not in beside) == height

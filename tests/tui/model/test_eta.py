@@ -2,11 +2,11 @@
 
 import random
 
-from memwatch.tui.model.eta import Eta, Pace
+from memwatch.tui.model.eta import Eta, ProgressPace
 
 
 def paced(*points: tuple[float, float], total: float | None = 1000.0) -> Eta | None:
-    pace = Pace()
+    pace = ProgressPace()
     for t, done in points:
         pace.add(t, done)
     return pace.eta(total)

@@ -7,50 +7,50 @@ import pytest
 from memwatch.journal.events import sample_event
 from memwatch.model.sample import Limit, Memory, Process, Sample
 from memwatch.model.units import GIB
-from memwatch.tui.model.picture import Kind, Picture, State
-from memwatch.tui.model.process_rows import Order, arranged, process_rows
-from memwatch.tui.model.run_model import Story, room_of, title_of
-from memwatch.tui.model.series import Point, Series, columns
+from memwatch.tui.model.picture import JobState, Picture, ViewKind
+from memwatch.tui.model.process_rows import SortOrder, arranged, process_rows
+from memwatch.tui.model.run_model import RunModel, room_of, title_of
+from memwatch.tui.model.series import Series, SeriesPoint, columns
 from tests.tui import script
 
 
-def picture_after(*events: dict[str, object], kind: Kind = Kind.RUN) -> Picture:
-    story = Story(kind)
+def picture_after(*events: dict[str, object], kind: ViewKind = ViewKind.RUN) -> Picture:
+    story = RunModel(kind)
     for event in events:
         story.take(event)
     return story.picture(script.START_T + 300)
 
 
 def test_a_run_begins_runs_and_ends() -> None:
-    assert picture_after().state == State.STARTING
+    assert picture_after().state == JobState.STARTING
     running = picture_after(script.start())
-    assert (running.state, running.title) == (State.RUNNING, "tokenize train_fineweb.txt --mode memory")
+    assert (running.state, running.title) == (JobState.RUNNING, "tokenize train_fineweb.txt --mode memory")
     assert running.elapsed_s == 300
     ended = picture_after(script.start(), script.ended(9, 3))
-    assert (ended.state, ended.exit_code) == (State.ENDED, 3)
+    assert (ended.state, ended.exit_code) == (JobState.ENDED, 3)
     assert ended.happenings[-1].text == "the job ended with code 3"
 
 
 def test_a_pause_tells_who_and_until_when() -> None:
     pause = script.action(10, "pause", "guard", "RAM is full", deadline_in_s=60.0, next="stop")
     paused = picture_after(script.start(), pause)
-    assert paused.state == State.PAUSED
+    assert paused.state == JobState.PAUSED
     assert paused.pause is not None
     assert (paused.pause.by, paused.pause.deadline_t) == ("guard", script.START_T + 70)
-    assert picture_after(script.start(), pause, script.action(20, "resume", "user")).state == State.RUNNING
+    assert picture_after(script.start(), pause, script.action(20, "resume", "user")).state == JobState.RUNNING
 
 
 def test_an_action_that_found_nobody_changes_nothing() -> None:
     nobody = {**script.action(10, "pause", "user"), "pids": [], "result": "nobody was there"}
     picture = picture_after(script.start(), nobody)
-    assert picture.state == State.RUNNING
+    assert picture.state == JobState.RUNNING
     assert picture.happenings[-1].text == "pause: nobody was there"
 
 
 def test_a_pause_of_some_processes_is_a_pause_and_says_what_is_missing() -> None:
     partly = {**script.action(10, "pause", "user"), "result": "1 process belongs to another user"}
     picture = picture_after(script.start(), partly)
-    assert picture.state == State.PAUSED
+    assert picture.state == JobState.PAUSED
     assert picture.happenings[-1].text == "you paused the job, but 1 process belongs to another user"
 
 
@@ -138,18 +138,18 @@ def test_rates_are_of_the_same_process_only() -> None:
 
 def test_a_tree_hangs_children_below_their_parents_the_biggest_first() -> None:
     rows = process_rows([process(1, 0, 0, 5), process(2, 1, 0, 1), process(3, 1, 0, 9), process(4, 3, 0, 2)], (), None)
-    tree = arranged(rows, Order.MEMORY, as_tree=True, wanted="")
+    tree = arranged(rows, SortOrder.MEMORY, as_tree=True, wanted="")
     shown = [(one.row.process.pid, one.branches) for one in tree]
     assert shown == [(1, ()), (3, (True,)), (4, (True, False)), (2, (False,))]
 
 
 def test_a_process_that_is_its_own_parent_is_shown_once() -> None:
     rows = process_rows([process(7, 7, 0)], (), None)
-    assert len(arranged(rows, Order.PID, as_tree=True, wanted="")) == 1
+    assert len(arranged(rows, SortOrder.PID, as_tree=True, wanted="")) == 1
 
 
 def test_a_chart_takes_the_highest_of_each_column_and_joins_short_gaps() -> None:
-    points = [Point(float(t), used_bytes=t) for t in (100, 101, 102, 110)]
+    points = [SeriesPoint(float(t), used_bytes=t) for t in (100, 101, 102, 110)]
     (found,) = columns(points, 119.9, 2.0, 10, lambda point: point.used_bytes)
     assert found == [101, 102, 102, 102, 102, 110, 110, 110, 110, 110]
 
@@ -157,7 +157,7 @@ def test_a_chart_takes_the_highest_of_each_column_and_joins_short_gaps() -> None
 def test_a_second_is_one_point_with_the_peaks_of_it() -> None:
     series = Series()
     for t, used in ((1.0, 5), (1.3, 9), (1.8, 2), (2.0, 1)):
-        series.add(Point(t, used_bytes=used))
+        series.add(SeriesPoint(t, used_bytes=used))
     assert [point.used_bytes for point in series.points] == [9, 1]
 
 

@@ -5,7 +5,7 @@ import time
 
 from memwatch.decide.forecast import forecast
 from memwatch.decide.history import History
-from memwatch.guard.loop import OVERSLEPT_S
+from memwatch.guard.waiting import LATE_S
 from memwatch.model.sample import Paging, Sample
 from memwatch.model.units import GIB, MIB
 from tests.guard.processes import Watched, send, state_of
@@ -16,7 +16,7 @@ def test_the_job_goes_on_meanwhile_and_the_guard_afterwards() -> None:
         job = watched.event("start")["pid"]
         watched.event("sample")
         send(watched.guard.pid, signal.SIGSTOP)
-        time.sleep(OVERSLEPT_S + 1.5)
+        time.sleep(LATE_S + 1.5)
         assert state_of(job) == "S"
         watched.events += watched.channel.receive()
         watched.events.clear()

@@ -18,7 +18,7 @@ from memwatch.tui.screen_options import ScreenOptions, speaks_unicode
 if TYPE_CHECKING:
     from memwatch.tui.app import Left, MemwatchApp
     from memwatch.tui.model.picture import Picture
-    from memwatch.tui.sources import Source
+    from memwatch.tui.sources import EventSource
 
 # With a terminal that has hung up, an orderly end may wait for ever.
 LAST_S = 1.0
@@ -32,7 +32,7 @@ def look_for(options: ScreenOptions) -> Look:
     return Look(UNICODE if has_colours else MONOCHROME, has_colours)
 
 
-def make_app(source: "Source", options: ScreenOptions, journal: str | None) -> "MemwatchApp":
+def make_app(source: "EventSource", options: ScreenOptions, journal: str | None) -> "MemwatchApp":
     gc.disable()  # Until the first frame (app.py): nothing of what is loaded for it is garbage, and to look takes time.
     from memwatch.tui.app import MemwatchApp
     from memwatch.tui.themes import theme_for
@@ -67,7 +67,7 @@ def leave(app: "MemwatchApp", left: "Left") -> None:
     get_running_loop().call_soon_threadsafe(app.exit, left)
 
 
-class RunScreen:
+class FullScreenView:
     """A screen on a guard: ours, or one that was joined. `journal` is where the run is recorded, if that is known."""
 
     def __init__(self, options: ScreenOptions, journal: str | None) -> None:

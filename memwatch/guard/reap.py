@@ -8,7 +8,7 @@ from memwatch.model.units import KIB
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class JobExit:
     """How the job ended: by itself with a code, or by a signal."""
 
     code: int | None
@@ -21,21 +21,21 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    ended: Ended | None = None
+class ChildChanges:
+    ended: JobExit | None = None
     stopped_by: int | None = None  # the signal that stopped the job, ours or another's
     was_continued: bool = False  # the job, by SIGCONT, ours or another's
     stopped: frozenset[int] = frozenset()  # children that a signal has stopped
     gone: frozenset[int] = frozenset()  # whose pids may be given to others from now on
 
 
-def reap(job_pid: int, take_status: Callable[[int, int], bool] | None = None) -> News:
+def reap(job_pid: int, take_status: Callable[[int, int], bool] | None = None) -> ChildChanges:
     """Take in every child that has changed; most are orphans of the job, of no further interest.
 
     The threads that the guard holds by ptrace come along, whoever their parent is: `take_status` gets every status, and
     says whether it was one of these stopping. One that dies is reaped here, or its parent would never learn of it.
     """
-    ended: Ended | None = None
+    ended: JobExit | None = None
     stopped_by: int | None = None
     was_continued = False
     stopped: set[int] = set()
@@ -62,7 +62,7 @@ def reap(job_pid: int, take_status: Callable[[int, int], bool] | None = None) ->
         if os.WIFSTOPPED(status):
             stopped_by, was_continued = os.WSTOPSIG(status), False
         elif os.WIFSIGNALED(status):
-            ended = Ended(None, os.WTERMSIG(status), used.ru_maxrss * KIB)
+            ended = JobExit(None, os.WTERMSIG(status), used.ru_maxrss * KIB)
         elif os.WIFEXITED(status):
-            ended = Ended(os.WEXITSTATUS(status), None, used.ru_maxrss * KIB)
-    return News(ended, stopped_by, was_continued, frozenset(stopped), frozenset(gone))
+            ended = JobExit(os.WEXITSTATUS(status), None, used.ru_maxrss * KIB)
+    return ChildChanges(ended, stopped_by, was_continued, frozenset(stopped), frozenset(gone))

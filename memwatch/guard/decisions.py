@@ -1,0 +1,72 @@
+"""What the guard decides from its samples, and keeps between them: forecast, level, and the state of the ladder."""
+
+from dataclasses import replace
+
+from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, after, observed
+from memwatch.decide.forecast import Forecast, next_interval_s
+from memwatch.decide.ladder import interval_s as ladder_interval_s
+from memwatch.decide.ladder import is_confirmed, next_action
+from memwatch.decide.monitor import Monitor
+from memwatch.decide.reserve import Reserve
+from memwatch.decide.thresholds import Level
+from memwatch.decide.turns import Turn
+from memwatch.decide.verdict import Verdict
+from memwatch.guard.order import GuardConfig
+from memwatch.model.sample import Sample
+
+# So near to the end of headroom the job is read as often as its room: whose growth it is decides what is done.
+URGENT_S = 3.0
+
+
+class Decisions:
+    """`before` is a sample of the time before the job takes any memory. Nothing here reads the machine or acts."""
+
+    def __init__(self, config: GuardConfig, reserve: Reserve, before: Sample) -> None:
+        self.monitor = Monitor(reserve.of)
+        self.monitor.forecast(before)
+        self._fixed_interval_s = config.interval_s
+        self._on_pressure = OnPressure(config.on_pressure)
+        self._settings = LadderSettings(self._on_pressure, pause_timeout_s=config.pause_timeout_s)
+        self.state = ActionState()
+        self.is_on = True
+        self.is_urgent = False
+
+    @property
+    def can_shard(self) -> bool:
+        return self._settings.can_shard
+
+    def job_can_shard(self) -> None:
+        self._settings = replace(self._settings, can_shard=True)
+
+    def switch(self, is_on: bool) -> None:
+        """Off, it only warns; but what has been begun is brought to an end: a pause is undone, a stop is completed."""
+        self.is_on = is_on
+        self._settings = replace(self._settings, on_pressure=self._on_pressure if is_on else OnPressure.WARN)
+
+    def observe(self, sample: Sample) -> tuple[Forecast, Verdict]:
+        outlook, verdict = self.monitor.observe(sample)
+        self.is_urgent = verdict.level >= Level.WARN or outlook.is_within(URGENT_S)
+        self.state = observed(self.state, verdict.level, outlook, self._settings)
+        return outlook, verdict
+
+    def next_action(self, verdict: Verdict, outlook: Forecast, turn: Turn) -> Action | None:
+        return next_action(self.state, self._settings, verdict, outlook, turn=turn)
+
+    def confirms(self, action: Action, fresh: Sample) -> bool:
+        """Whether a sample that was read again just before what cannot be undone says the same."""
+        return is_confirmed(action, self.state, self._settings, self.monitor.forecast(fresh))
+
+    def note_action(self, action: Action, by: By, now_s: float) -> None:
+        self.state = after(self.state, action, now_s, by, self._settings)
+
+    def interval_s(self, outlook: Forecast) -> float:
+        """Until the next sample."""
+        return self._fixed_interval_s or ladder_interval_s(
+            self.state, self._settings, outlook, next_interval_s(outlook)
+        )
+
+    def may_rest(self, verdict: Verdict, outlook: Forecast) -> bool:
+        """Whether nothing is near enough to be sampled at every interval."""
+        if self._fixed_interval_s is not None or self.state.hold_again_bytes is not None:
+            return False
+        return verdict.level < Level.WARN and outlook.seconds_left is None and outlook.headroom_bytes is not None
