@@ -184,7 +184,7 @@ class Front:
                 raise
             self._screen, self._view = None, _plain_view()
             what = printable(f"{type(error).__name__}: {error}")
-            self._view.show({"event": "note", "text": f"the screen failed ({what}); the job goes on, in plain lines"})
+            self._view.show({"event": "note", "text": f"the screen failed ({what}); the job keeps running"})
             return True
 
     def _follow(self) -> None:
@@ -275,7 +275,7 @@ class Front:
         if self._job_pid is None:
             raise Broken("the guard ended before it could start the job")
         if self._view is not None and not self._guard_failed:
-            self._view.show({"event": "note", "text": "the guard was killed; the job goes on without it"})
+            self._view.show({"event": "note", "text": "the guard was killed; the job keeps running without protection"})
         self._is_our_child = True
         for number, to_group in self._undelivered:
             self._send_signal(number, to_group)

@@ -42,7 +42,7 @@ class GpuReader:
     def reason(self) -> str | None:
         reason = None if self._nvidia is None else self._nvidia.reason
         if self._silent or (self._latest is None and reason is None):
-            return "the graphics driver does not answer"
+            return "the GPU driver does not respond"
         return reason
 
     def read(self, clock_s: float, job_pids: Collection[int]) -> Gpus:

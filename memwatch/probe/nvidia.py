@@ -34,8 +34,8 @@ class NvidiaGpus:
         try:
             return self._read_off_bus(job_pids) if self._off_bus else self._read_cards(awake, job_pids)
         except self._errors() as error:
-            self.reason = f"the NVIDIA driver does not answer as it should: {error}"
-            self._stop()  # Started anew next time: the driver may have been replaced.
+            self.reason = f"the NVIDIA driver returns an error: {error}"
+            self._stop()  # Started again next time: the driver may have been replaced.
             return None
 
     def close(self) -> None:
@@ -46,7 +46,7 @@ class NvidiaGpus:
         self.reason = _library_trouble()
         if self.reason is not None:
             drivers = sorted({card.driver or "no driver" for card in self._cards})
-            self.reason += f" (the card runs on: {', '.join(drivers)}); install NVIDIA's driver to see it"
+            self.reason += f" (the GPU's driver: {', '.join(drivers)}); install NVIDIA's driver"
             return False
         try:
             import pynvml

@@ -50,7 +50,7 @@ def test_without_a_journal_the_files_are_read(places: Places, tmp_path: Path) ->
     events, sources = read_logs(NOW_T, LONG_AGO_T, where)
     assert events is not None
     assert len(events.events) == 2  # The same lines in two files are one event each.
-    assert sources[0].missing == "nothing in it (No journal files were found.)"
+    assert sources[0].missing == "empty (No journal files were found.)"
     assert [source.found is not None for source in sources] == [False, False, True, True, False]
 
 

@@ -19,7 +19,7 @@ def forecast_of(path: str) -> InputForecast:
     try:
         size_bytes = os.stat(path).st_size
     except OSError as error:
-        raise MemwatchError(f"cannot look at {path}: {error.strerror}") from error
+        raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
     memory = HostMemory("/proc").read()
     available_bytes = None if memory is None else memory.available_bytes
     return measured(_estimated(path), size_bytes) or InputForecast.from_size(size_bytes, available_bytes)

@@ -115,9 +115,9 @@ class _Reader:
 
 def _why_nothing(captured: Captured) -> str:
     if captured.permission_denied:
-        return "permission denied; as root, or in the group adm or systemd-journal, it can be read"
+        return "permission denied; only root and the groups adm and systemd-journal can read it"
     if captured.missing:
         return "not on this machine"
     if captured.cut_short:
         return captured.cut_short
-    return f"nothing in it ({captured.trouble})" if captured.trouble else "nothing in it"
+    return f"empty ({captured.trouble})" if captured.trouble else "empty"
