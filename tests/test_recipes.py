@@ -122,8 +122,8 @@ def test_a_run_becomes_a_page_and_a_table(work: Path) -> None:
     memwatch("run", "--", sys.executable, "-c", "import time; held = bytearray(80 << 20); time.sleep(2.5)")
     done = recipe("read_report.sh")
     assert done.code == 0, done.err
-    assert re.search(r"the job took \d+ MiB at the most, at \d{4}-", done.out)
-    assert re.search(r"[\d,]+ MiB was available at the least", done.out)
+    assert re.search(r"peak memory of the job: \d+ MiB at \d{4}-", done.out)
+    assert re.search(r"lowest available memory: [\d,]+ MiB at \d{4}-", done.out)
     assert (work / "run.html").read_text().startswith("<!doctype html>")
     with open(work / "run.csv", newline="") as file:
         rows = list(csv.DictReader(file))
