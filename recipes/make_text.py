@@ -10,7 +10,6 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
-
 MIB = 1 << 20
 
 

@@ -69,8 +69,8 @@ def diagnose(
     RUN is an id from `memwatch runs`, `last`, or the path of a journal. Without RUN, diagnose examines the whole
     period of --since.
 
-    --log takes a kernel log or a whole issue thread, with any time stamps or none, quoted, compressed (gzip, bzip2, xz),
-    or as `journalctl -o json`.
+    --log takes a kernel log or a whole issue thread, with any time stamps or none, quoted, compressed (gzip, bzip2,
+    xz), or as `journalctl -o json`.
 
     With --script, it reads a Python script or notebook (without running it) and shows the lines that hold all data in
     memory.
