@@ -19,18 +19,31 @@ USUAL_WIDTH = 100
 
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, shell_complete=complete_files)
-@click.option("--out", type=click.Path(path_type=Path), help="Output folder, as for `run tokenize`.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Output folder, as for `run tokenize`.")
 @click.option("--format", "kind", type=click.Choice(["bin", "llmc", "npy"]), default="bin", show_default=True,
               help="Output format.")  # fmt: skip
-@click.option("--encoding", default="gpt2", show_default=True, help="Encoding, by tiktoken's name.")
-@click.option("--documents", type=DOCUMENTS, default="auto", show_default=True, help="Separator of documents in text.")
+@click.option("--encoding", metavar="NAME", default="gpt2", show_default=True, help="Encoding, by tiktoken's name.")
 @click.option(
-    "--text-column", default="text", show_default=True, help="Field or column with the text, in jsonl or parquet."
+    "--documents",
+    type=DOCUMENTS,
+    metavar="auto|none|line|blank|TEXT",
+    default="auto",
+    show_default=True,
+    help="Separator of documents in text.",
+)
+@click.option(
+    "--text-column",
+    metavar="NAME",
+    default="text",
+    show_default=True,
+    help="Field or column with the text, in jsonl or parquet.",
 )
 @click.option("--errors", type=click.Choice(["replace", "ignore", "strict"]), help="Handling of invalid UTF-8.")
 @click.option("--engine", type=click.Choice(["auto", "gigatoken", "tiktoken"]), default="auto", show_default=True,
               help="Tokenizer engine.")  # fmt: skip
-@click.option("--workers", type=WORKERS, default="auto", show_default=True, help="Number of worker processes.")
+@click.option(
+    "--workers", type=WORKERS, metavar="auto|N", default="auto", show_default=True, help="Number of worker processes."
+)
 @click.option("--max-memory", type=SIZE, help="Memory limit of the whole job [default: 512M].")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def estimate(

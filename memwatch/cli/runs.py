@@ -19,7 +19,7 @@ from memwatch.model.programs import as_given
 from memwatch.model.units import format_duration, format_size
 
 UNKNOWN = "-"
-# Where a terminal is narrow, so that there is room to tell what was run; when is also in its id.
+# On a narrow terminal, to leave space for the command; the start time is also in the id.
 DROPPED_FIRST = ("STARTED", "ACTIONS", "LEVEL", "CODE")
 LEAST_COMMAND = 28
 HEADS = ("RUN", "STARTED", "TOOK", "STATE", "CODE", "PEAK", "LEVEL", "ACTIONS", "COMMAND")

@@ -13,8 +13,10 @@ from memwatch.model.units import format_count
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--input", "inputs", multiple=True, metavar="FILE", shell_complete=complete_files,
               help="Input whose samples are tokenized with tiktoken and compared; once for each input.")  # fmt: skip
-@click.option("--samples", type=click.IntRange(min=1), default=16, show_default=True, help="Number of samples.")
-@click.option("--seed", type=int, help="Seed of the random choice of samples, to repeat it.")
+@click.option(
+    "--samples", type=click.IntRange(min=1), default=16, show_default=True, metavar="N", help="Number of samples."
+)
+@click.option("--seed", type=int, metavar="N", help="Seed of the random choice of samples, to repeat it.")
 def verify(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None) -> int:
     """Check the tokenized output in DIR against its manifest.
 

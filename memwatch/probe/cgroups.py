@@ -60,7 +60,7 @@ class Cgroup1:
         return limits
 
     def use_bytes(self) -> int | None:
-        """All that is charged to it, if that is limited: one read, for whoever wants to know whether anything moves."""
+        """All memory charged to it, if it has a limit: one read, for a caller that only needs to know about changes."""
         return None if _limit_in(self._limit.read()) is None else self._usage.number()
 
     def _reclaimable_slab_bytes(self) -> int:

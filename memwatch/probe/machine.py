@@ -78,7 +78,7 @@ class Machine:
         spared: Collection[int] = (),
         is_urgent: bool = False,
     ) -> Sample:
-        """One instant. What `roots` and `spared` mean is told in job_tree.py; () is the machine without a job.
+        """One instant. job_tree.py explains `roots` and `spared`; () is the machine without a job.
 
         `is_urgent`: danger is near, and the job is worth more CPU time.
         """

@@ -1,4 +1,4 @@
-"""NVIDIA graphics cards, through NVML.
+"""NVIDIA GPUs, through NVML.
 
 The binding takes 5 MiB and the driver's library more, so both are loaded when the first card is found awake, and not
 before. A card that sleeps is not asked anything: every question would wake it.
@@ -16,7 +16,7 @@ LIBRARY = "libnvidia-ml.so.1"
 
 
 class NvidiaGpus:
-    """For a machine that has some, as `pci.may_have_nvidia` tells."""
+    """For a machine that has NVIDIA GPUs, according to `pci.may_have_nvidia`."""
 
     def __init__(self, proc_root: str, sys_root: str) -> None:
         self._proc_root = proc_root
@@ -123,7 +123,7 @@ class NvidiaGpus:
         return sum(known) if len(known) == len(own) else None
 
     def _lists_other_pids(self, pids: Collection[int]) -> bool:
-        """In a container NVML may give the host's pids, and the job's cannot be told among them."""
+        """In a container NVML may give the host's pids, so the job's processes cannot be identified."""
         return any(not os.path.exists(f"{self._proc_root}/{pid}") for pid in pids)
 
 

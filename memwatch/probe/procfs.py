@@ -50,7 +50,7 @@ class HostMemory:
         return KernelMemory(reclaimable, unreclaimable, sum(others))
 
     def available_bytes(self) -> int | None:
-        """As the kernel counts it: one read, for whoever wants to know whether anything moves."""
+        """As the kernel counts it: one read, for a caller that only needs to know whether memory use changes."""
         kib = number_after(self._meminfo.read() or b"", b"MemAvailable:")
         return None if kib is None else kib * KIB
 

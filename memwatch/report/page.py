@@ -35,9 +35,9 @@ def report_page(
     show_commands: bool = False,
     zone: tzinfo | None = None,
 ) -> str:
-    """One page in HTML that needs no network and no script. `zone` is where its times are told; None is here.
+    """One page in HTML that needs no network and no script. `zone` is its time zone; None is the local one.
 
-    `events` are read once and not held. Without `show_commands` only the names of programs are told.
+    `events` are read once and not held. Without `show_commands` only the names of programs are shown.
     """
     story = read_story(events, show_commands)
     lettered = list(zip(_LETTERS, diagnosis.findings if diagnosis else (), strict=False))

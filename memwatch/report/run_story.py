@@ -1,4 +1,4 @@
-"""Story: what the events of a run or a record tell, taken in once, in bounded space.
+"""Story: the content of a run or a record for the page, from one pass over its events, in bounded memory.
 
 The axis is `x`: Unix time, but never going back. A clock that was set back would fold the chart over itself; so from
 there on `x` runs ahead of what the clock says, and the page says so.
@@ -26,7 +26,7 @@ RATE_S = 1.0  # rates are read over at least that: PSI moves in steps, and sampl
 GAP_INTERVALS = 2.5
 SHORTEST_GAP_S = 3.0
 LAST_INTERVALS = 9
-UNTOLD_INTERVAL_S = 1.0  # the guard's slowest, which its journal does not tell
+UNTOLD_INTERVAL_S = 1.0  # the guard's slowest interval, for journals that do not record it
 FIRST_INTERVAL_S = 5.0
 LONGEST_INTERVAL_S = 1e7  # beyond it nobody records
 OUT_OF_ORDER_S = 1.0  # events of one moment may be written in another order; more than that is a clock set back

@@ -31,24 +31,37 @@ NAME = "memwatch run tokenize"
 
 @click.command(name="tokenize", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, shell_complete=complete_files)
-@click.option("--out", type=click.Path(path_type=Path), help="Output folder [default: the folder of the first input].")
-@click.option("--mode", type=click.Choice(get_args(Mode)), help="One file, shards, or all in memory until the end.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Output folder [default: the folder of the first input].",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(get_args(Mode)),
+    help="One file, shards, or all in memory until the end [default: stream; shard for llmc and npy].",
+)
 @click.option("--shard-tokens", type=SHARD_TOKENS, help="Tokens per shard [default: 500M; 100M for llmc and npy].")
 @click.option("--format", "kind", type=click.Choice(get_args(Format)), default="bin", show_default=True,
               help="Output format: bin for nanoGPT, llmc for llm.c, npy for build-nanogpt.")  # fmt: skip
-@click.option("--encoding", default="gpt2", show_default=True, help="Encoding, by tiktoken's name.")
+@click.option("--encoding", metavar="NAME", default="gpt2", show_default=True, help="Encoding, by tiktoken's name.")
 @click.option("--val-ratio", type=SHARE, default="0.0005", show_default=True,
               help="Share of the text for validation.")  # fmt: skip
-@click.option("--documents", type=DOCUMENTS, default="auto", show_default=True,
+@click.option("--documents", type=DOCUMENTS, metavar="auto|none|line|blank|TEXT", default="auto", show_default=True,
               help="Separator of documents in text; in jsonl and parquet a record is a document.")  # fmt: skip
 @click.option("--engine", type=click.Choice(["auto", "gigatoken", "tiktoken"]), default="auto", show_default=True,
               help="Tokenizer engine; gigatoken is faster, with the same tokens.")  # fmt: skip
-@click.option("--workers", type=WORKERS, default="auto", show_default=True,
+@click.option("--workers", type=WORKERS, metavar="auto|N", default="auto", show_default=True,
               help="Number of worker processes.")  # fmt: skip
 @click.option("--max-memory", type=SIZE, help="Memory limit of the whole job [default: 512M].")
 @click.option("--errors", type=click.Choice(get_args(Errors)), help="Handling of invalid UTF-8 [default: replace].")
 @click.option(
-    "--text-column", default="text", show_default=True, help="Field or column with the text, in jsonl or parquet."
+    "--text-column",
+    metavar="NAME",
+    default="text",
+    show_default=True,
+    help="Field or column with the text, in jsonl or parquet.",
 )
 @click.option("--fresh", is_flag=True, help="Delete a partial run and start over.")
 @click.option("--force", is_flag=True, help="Replace finished output in the folder.")

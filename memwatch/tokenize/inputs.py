@@ -145,7 +145,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def _may_go_on(head: bytes | bytearray) -> bool:
-    """Whether more must be seen to tell what it is: the first record may be long."""
+    """Whether more of the input is needed to recognise its kind: the first record may be long."""
     return len(head) < (LONGEST_RECORD_BYTES if head.lstrip()[:1] == b"{" else SNIFF_BYTES)
 
 
@@ -195,7 +195,7 @@ def _refuse_rubbish(path: str, head: bytes) -> None:
 
 
 def _fingerprint(file: io.BufferedReader, size: int) -> str:
-    """A hash of pieces spread over the whole file: quick, and enough to tell two versions of a file apart."""
+    """A hash of pieces spread over the whole file: fast, and enough to distinguish two versions of a file."""
     digest = hashlib.sha256(str(size).encode())
     last_start = max(size - FINGERPRINT_PIECE_BYTES, 0)
     for i in range(FINGERPRINT_PIECES):

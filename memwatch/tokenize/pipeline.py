@@ -1,7 +1,7 @@
 """Drives a run: reads blocks, has them encoded, writes tokens in order, and remembers where it stands.
 
 One thread, one loop. It reads while there is room, waits for workers, signals and commands, and writes what is next in
-order. Every few seconds the data is put on disk, and then the checkpoint that speaks of it.
+order. Every few seconds the data is written to disk, and then the checkpoint that describes it.
 """
 
 import time

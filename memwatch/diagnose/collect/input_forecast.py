@@ -26,7 +26,7 @@ def forecast_of(path: str) -> InputForecast:
 
 
 def measured(estimate: Mapping[str, object], size_bytes: int) -> InputForecast | None:
-    """From the JSON of `memwatch estimate`; None if it does not tell."""
+    """From the JSON of `memwatch estimate`; None if it has no such value."""
     tokens, script, memory = (_part(estimate, key) for key in ("tokens", "list_script", "memory"))
     least, most, per_token = _number(tokens, "low"), _number(tokens, "high"), _number(script, "bytes_per_token")
     if least is None or most is None or per_token is None:

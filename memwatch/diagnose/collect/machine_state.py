@@ -42,7 +42,7 @@ def read_state(
 
 
 def state_source(state: State) -> Source:
-    """What a person may want to know of it, in a line."""
+    """The state of the machine in one line, for the list of sources."""
     memory, settings, pressure = state.sample.memory, state.settings, state.sample.pressure
     words = []
     if memory is not None:

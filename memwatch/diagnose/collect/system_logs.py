@@ -1,4 +1,4 @@
-"""System logs: the journal of this boot and the one before; where it tells nothing, the files of syslog, and dmesg."""
+"""System logs: the journal of this boot and the one before; where it is empty, the files of syslog, and dmesg."""
 
 import os
 import time
@@ -61,7 +61,7 @@ class _Reader:
         self.answered = False
 
     def lines(self, places: LogPlaces) -> Iterator[LogLine]:
-        """Of the first place that has any: they tell the same."""
+        """Of the first source that has any: all of them hold the same lines."""
         for boot, name in ((-1, "journal of the previous boot"), (0, "journal of this boot")):
             yield from self._taken(name, self._journal(places.journalctl, boot))
         if self.answered:
