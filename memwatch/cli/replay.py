@@ -20,8 +20,8 @@ DEFAULT_HOURS = 24.0
 
 @click.command()
 @screen_options
-@click.option("--hours", type=click.FloatRange(min=0, min_open=True), default=DEFAULT_HOURS, show_default=True, metavar="N",
-              help="Last N hours of the machine's record.")  # fmt: skip
+@click.option("--hours", type=click.FloatRange(min=0, min_open=True), default=DEFAULT_HOURS, show_default=True,
+              metavar="N", help="Last N hours of the machine's record.")  # fmt: skip
 @click.argument("run", default="last", shell_complete=complete_runs("last", MACHINE))
 def replay(is_ascii: bool, theme: str, hours: float, run: str) -> int:
     """Replay a run, or the machine's record, on the screen.

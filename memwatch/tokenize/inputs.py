@@ -300,7 +300,7 @@ class Stream:
             raise MemwatchError(_cut_short(self._name)) from error
         except Exception as error:  # Each unpacker has exceptions of its own.
             reason = getattr(error, "strerror", None) or error
-            raise MemwatchError(f"cannot continue to read {self._name}: {reason}") from error
+            raise MemwatchError(f"cannot read the rest of {self._name}: {reason}") from error
 
     def close(self) -> None:
         self._file.close()

@@ -37,7 +37,7 @@ def plan(max_memory_bytes: int | None, workers: int | None, cores: int, token_by
     if fitting < (workers or 1):
         needed = limit - for_workers + (workers or 1) * a_worker
         raise UsageError(
-            f"{_workers(workers or 1)} need more than --max-memory {format_size(limit)}; "
+            f"--max-memory {format_size(limit)} is too small for {_workers(workers or 1)}; "
             f"give at least {format_size(needed)}"
         )
     count = workers or min(cores, fitting)

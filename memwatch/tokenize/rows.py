@@ -86,7 +86,7 @@ class Rows:
         except MemwatchError:
             raise
         except Exception as error:  # pyarrow raises several kinds, and OSError for some broken pages.
-            raise MemwatchError(f"cannot continue to read {self._name}: {_first_line(error)}") from error
+            raise MemwatchError(f"cannot read the rest of {self._name}: {_first_line(error)}") from error
 
     def close(self) -> None:
         self._file.close()

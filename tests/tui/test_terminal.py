@@ -212,7 +212,7 @@ def test_a_screen_that_fails_gives_way_to_lines_and_the_job_goes_on(tmp_path: Pa
     [
         ({"LC_ALL": "C"}, "the locale is not UTF-8; --ascii draws the full screen without it"),
         ({"LC_ALL": "de_DE.ISO-8859-1"}, "the locale is not UTF-8"),
-        ({"TERM": "dumb"}, "TERM=dumb cannot draw"),
+        ({"TERM": "dumb"}, "TERM=dumb cannot show the full screen"),
     ],
 )
 def test_a_terminal_that_cannot_draw_gets_lines_and_is_told_why(environment: dict[str, str], why: str) -> None:
