@@ -220,7 +220,7 @@ class TestScripts:
         path.write_text("from lib import load_documents\nout = []\nfor doc in load_documents():\n    out.append(doc)\n")
         done = memwatch("diagnose", "--script", path)
         assert done.code == 0
-        assert "but not all could be followed" in done.out
+        assert "but could not follow all of it" in done.out
         assert "line 4: the loop goes through load_documents(), which is defined elsewhere" in done.out
 
     def test_a_notebook_names_cell_and_line(self, tmp_path: Path) -> None:

@@ -253,7 +253,7 @@ def test_verify_finds_what_is_wrong(tokenize: Run, real_text: Path, tmp_path: Pa
         (folder / "manifest.json").write_text(json.dumps(manifest))
 
     for damage, word in [
-        (flip_a_bit, "other contents"),
+        (flip_a_bit, "SHA-256 differs"),
         (cut_short, "bytes"),
         (lose_a_file, "cannot read"),
         (forge, "tiktoken"),
@@ -269,7 +269,7 @@ def test_verify_finds_what_is_wrong(tokenize: Run, real_text: Path, tmp_path: Pa
 def test_verify_says_when_there_is_nothing_to_verify(tmp_path: Path) -> None:
     done = memwatch("verify", tmp_path)
     assert done.code == 1
-    assert "no finished run" in error_of(done)
+    assert "holds no finished output" in error_of(done)
 
 
 def test_finished_output_is_not_overwritten_without_force(tokenize: Run, tmp_path: Path) -> None:

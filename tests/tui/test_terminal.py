@@ -322,7 +322,7 @@ def test_a_guard_that_is_killed_does_not_take_the_job_with_it(tmp_path: Path) ->
         job = _pid_in(tmp_path / "pid")
         guard = next(guard for guard in children(terminal.pid) if job in children(guard))
         send(guard, signal.SIGKILL)
-        terminal.see("the guard was killed; the job goes on without it")
+        terminal.see("the guard was killed; the job keeps running without protection")
         (tmp_path / "go").touch()
         terminal.see("line 6")
         assert terminal.end() == 4
