@@ -134,12 +134,12 @@ def test_a_table_without_rows_is_said_to_be_empty(work: Path) -> None:
     (work / "run.csv").write_text("time_utc,clock_s\n")
     done = recipe("peaks.py", "run.csv")
     assert done.code == 1
-    assert done.err == "run.csv: the run was over before the first look\n"
+    assert done.err == "run.csv: the run ended before the first sample\n"
 
 
 def test_text_to_try_things_with_is_of_the_size_asked_for(work: Path) -> None:
-    assert recipe("make_text.py", "demo/text.txt", "--megabytes", 1).code == 0
-    assert 1_000_000 <= (work / "demo" / "text.txt").stat().st_size < 2_000_000
+    assert recipe("make_text.py", "demo/text.txt", "--mib", 1).code == 0
+    assert 1 << 20 <= (work / "demo" / "text.txt").stat().st_size < 2 << 20
 
 
 def test_every_recipe_is_listed_and_says_what_it_is_for() -> None:

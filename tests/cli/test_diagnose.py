@@ -120,7 +120,7 @@ class TestLogs:
         path.write_text("My machine froze again.\nI think it ran out of memory, but the log is empty.\n")
         done = memwatch("diagnose", "--log", path)
         assert (done.code, done.err) == (0, "")
-        assert done.out.startswith("Nothing was found in this log that would explain")
+        assert done.out.startswith("No freeze and no killed job was found in this log.")
 
     def test_escape_sequences_in_a_log_are_shown_harmlessly(self, tmp_path: Path) -> None:
         path = tmp_path / "evil.log"
