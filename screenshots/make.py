@@ -33,7 +33,7 @@ FONT_SIZE = "20.265px"
 # Where Rich puts the cells of a terminal in its pictures.
 LEFT, TOP, COLUMN_WIDTH, ROW_HEIGHT = 9.0, 41.0, 12.2, 24.4
 # Verdict, progress, memory, pressure and processes, as README.md numbers them.
-PARTS_OF_THE_SCREEN = ((81, 1), (16, 2), (24, 6), (92, 6), (30, 19))
+PARTS_OF_THE_SCREEN = ((83, 1), (16, 2), (24, 6), (92, 6), (30, 19))
 
 Steps = Callable[[Pilot[Any]], Awaitable[None]]
 Labels = Sequence[tuple[int, int]]
