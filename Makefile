@@ -1,4 +1,4 @@
-# make demo    install into .venv, make a small real text file, and tokenize it to the end
+# make demo    install into .venv, make a small text file, and tokenize it to the end
 # make test    install what the tests need, and run them
 # make test-vm  boot a Debian guest and test there what needs systemd and cgroup v2 (minutes; the first time as root)
 # make faults  harm tokenize runs in every way, TIMES times each, and compare what they make (about TIMES minutes)
@@ -20,7 +20,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 demo: $(VENV)/installed
 	@echo "== making demo/text.txt from Python's own documentation and library"
-	@$(BIN)/python recipes/make_text.py demo/text.txt --megabytes 20
+	@$(BIN)/python recipes/make_text.py demo/text.txt --mib 20
 	@echo "== memwatch run tokenize demo/text.txt --force"
 	@$(BIN)/memwatch run tokenize demo/text.txt --force
 	@echo "== memwatch verify demo --input demo/text.txt"
@@ -48,7 +48,7 @@ soak: $(VENV)/installed-dev demo/faults.txt
 	@$(BIN)/python -m tests.faults.soak demo/faults.txt --minutes $(MINUTES) --folder demo/soak
 
 demo/faults.txt: | $(VENV)/installed-dev
-	@$(BIN)/python recipes/make_text.py $@ --megabytes 5
+	@$(BIN)/python recipes/make_text.py $@ --mib 5
 
 lint: $(VENV)/installed-dev
 	@echo "== ruff, mypy and import-linter"

@@ -1,16 +1,19 @@
 """The command line, for `memwatch` and for the tokenizer's own options: kinds of values, and one way to run a command.
 
-What goes wrong becomes one sentence and an exit code.
+An error becomes one sentence and an exit code.
 """
 
 import signal
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from memwatch.errors import ExitCode, exit_with_sentence, printable
 from memwatch.model.units import parse_count, parse_size
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 LEAST_SHARD_TOKENS = 10_000
 
@@ -18,9 +21,11 @@ LEAST_SHARD_TOKENS = 10_000
 class Parsed(click.ParamType):  # type: ignore[type-arg]  # Generic only in newer clicks.
     """A value with a parser of its own, whose ValueError is the message."""
 
-    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+    def __init__(self, name: str, parse: Callable[[str], Any], words: tuple[str, ...] = ()) -> None:
+        """`words` are values that the shell completes."""
         self.name = name
         self._parse = parse
+        self._words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
@@ -28,12 +33,19 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # Generic only in newe
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem[str]]":
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(word) for word in self._words if word.startswith(incomplete)]
+
 
 def _positive(parse: Callable[[str], int]) -> Callable[[str], int]:
     def parsed(text: str) -> int:
         value = parse(text)
         if value < 1:
-            raise ValueError(f"{text} is too little")
+            raise ValueError(f"{text} is too small")
         return value
 
     return parsed
@@ -45,9 +57,9 @@ def _share(text: str) -> str:
     try:
         value = Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise ValueError(f"{text!r} is not a share; write it as 0.0005 or 1/2000") from None
+        raise ValueError(f"{text!r} is not a ratio; write it as 0.0005 or 1/2000") from None
     if not 0 <= value < 1:
-        raise ValueError(f"{text} is not a share; it must be at least 0 and less than 1")
+        raise ValueError(f"{text} is out of range; a ratio is at least 0 and less than 1")
     return str(value)  # 0.0005 and 5e-4 are the same.
 
 
@@ -55,15 +67,15 @@ def _workers(text: str) -> int | None:
     if text == "auto":
         return None
     if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"{text!r} is not a number of workers; write auto or a number from 1")
+        raise ValueError(f"{text!r} is not a number of workers; write auto, or 1 or more")
     return int(text)
 
 
 def _documents(text: str) -> str:
     if not text:
-        raise ValueError("the text between documents cannot be empty")
+        raise ValueError("the separator of documents cannot be empty")
     if not text.isascii() and text != text.encode("utf-8", "replace").decode():
-        raise ValueError("the text between documents must be UTF-8")
+        raise ValueError("the separator of documents must be UTF-8")
     return text
 
 
@@ -80,9 +92,9 @@ def _reserve(text: str) -> AskedReserve:
     try:
         share = float(text.removesuffix("%")) / 100
     except ValueError:
-        raise ValueError(f"{text!r} is not a share; write it as 10%") from None
+        raise ValueError(f"{text!r} is not a percentage; write it as 10%") from None
     if not 0 <= share < 1:
-        raise ValueError(f"{text} is not a share; it must be at least 0% and less than 100%")
+        raise ValueError(f"{text} is out of range; write at least 0% and less than 100%")
     return AskedReserve(fraction=share)
 
 
@@ -97,10 +109,10 @@ def _seconds(text: str) -> float:
 
 
 def _shard_tokens(text: str) -> int:
-    """With fewer, there would be more files than anybody can use, and more work with them than with the text."""
+    """Smaller shards would mean too many files, and more work for the files than for the text."""
     tokens = parse_count(text)
     if tokens < LEAST_SHARD_TOKENS:
-        raise ValueError(f"{text} is too little; a shard has at least {LEAST_SHARD_TOKENS} tokens")
+        raise ValueError(f"{text} is too small; a shard has at least {LEAST_SHARD_TOKENS} tokens")
     return tokens
 
 
@@ -108,9 +120,16 @@ RESERVE = Parsed("size|percent", _reserve)
 SECONDS = Parsed("seconds", _seconds)
 SIZE = Parsed("size", _positive(parse_size))
 SHARD_TOKENS = Parsed("count", _shard_tokens)
-SHARE = Parsed("share", _share)
-WORKERS = Parsed("auto|number", _workers)
-DOCUMENTS = Parsed("auto|none|line|blank|TEXT", _documents)
+SHARE = Parsed("ratio", _share)
+WORKERS = Parsed("auto|number", _workers, ("auto",))
+DOCUMENTS = Parsed("auto|none|line|blank|TEXT", _documents, ("auto", "none", "line", "blank"))
+
+
+def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":
+    """Leaves it to the shell, which knows about ~ and folders. For names that click does not know to be files."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
 
 
 def invoke(command: click.Command, name: str, arguments: list[str]) -> int:

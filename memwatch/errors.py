@@ -1,10 +1,10 @@
-"""What can go wrong, in words for a person, and the exit code that goes with it.
+"""The errors that memwatch reports to its user, and the exit code of each.
 
-    MemwatchError            1  something about the input, the output or the machine
-    ├── UsageError           2  the command line asks for something that makes no sense
-    ├── OutOfSpace         124  stopped for want of disk space; what was made is kept
+    MemwatchError            1  input, output or environment error
+    ├── UsageError           2  usage error
+    ├── OutOfSpace         124  stopped because the disk is full; partial output is kept
     ├── Broken             125  memwatch itself failed
-    └── Interrupted    128 + N  a signal asked us to stop; what was made is kept
+    └── Interrupted    128 + N  stopped by a signal; partial output is kept
 
 A message is one sentence that says what is wrong and what to do. `exit_with_sentence` is the only place that prints
 one and turns it into an exit code.
@@ -53,12 +53,12 @@ class Interrupted(MemwatchError):
 
 
 def printable(text: object) -> str:
-    """Names come from outside: a newline or an escape sequence in one must not reach the terminal."""
+    """File and process names are untrusted: a newline or an escape sequence in one must not reach the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in str(text))
 
 
 def exit_with_sentence(command: Callable[[], int]) -> int:
-    """Run a command; print what goes wrong as one sentence and return the exit code."""
+    """Run a command; print an error as one sentence and return the exit code."""
     try:
         return command()
     except MemwatchError as error:
@@ -67,7 +67,7 @@ def exit_with_sentence(command: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except BrokenPipeError:
-        # Whoever read our output has gone. Python would complain once more when it flushes at exit.
+        # The reader of our output has exited. Without this Python prints another error when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except OSError as error:
@@ -81,7 +81,7 @@ def exit_with_sentence(command: Callable[[], int]) -> int:
             raise
         what = f"{type(error).__name__}: {error}"
         print(
-            f"memwatch: something unexpected went wrong ({printable(what)}); MEMWATCH_DEBUG=1 tells more",
+            f"memwatch: unexpected error ({printable(what)}); MEMWATCH_DEBUG=1 shows the traceback",
             file=sys.stderr,
         )
         return ExitCode.BROKEN

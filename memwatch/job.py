@@ -70,7 +70,7 @@ def progress(done: float, total: float | None = None, unit: str = "") -> None:
 def on_pressure(callback: _Callback) -> _Callback:
     """Have `callback(request)` called, in a thread of its own, when memory runs short. Also fit for a decorator.
 
-    It is called once for each request. If it raises, that is told on standard error, and the script goes on.
+    It is called once for each request. An exception in it is printed on standard error, and the script continues.
     """
     script = _script()
     if script is not None:
@@ -195,7 +195,7 @@ def _flush() -> None:
 
 
 def _forget() -> None:
-    """In a child. Its copy is closed: it takes no message, and the guard hears when the script itself is gone."""
+    """In a child. Its copy is closed: it takes no message, and the guard sees when the script itself has exited."""
     global _the_script, _looked
     if _the_script is not None:
         _the_script.forget()

@@ -17,7 +17,7 @@ STANDARD_OUTPUT = "-"
 def output_file(path: str) -> Iterator[TextIO]:
     """Text in UTF-8. What was there under that name is replaced at the end; `-`, pipes and devices are written to.
 
-    A symbolic link is refused: it may lead where somebody else wants it to.
+    A symbolic link is refused: another user may have pointed it at any file.
     """
     try:
         if path == STANDARD_OUTPUT:

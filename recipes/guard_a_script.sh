@@ -1,17 +1,18 @@
 #!/bin/sh
-# Guarding a script you cannot change: what it writes and its exit code pass through, and it is paused, then stopped,
-# before it takes the machine with it.
+# Guard a script that you cannot change. Its output and its exit code pass through. memwatch pauses it, then stops it,
+# before it freezes the machine.
 #
 #   sh recipes/guard_a_script.sh python their_script.py --their-option
 #
-# 4 GiB stay free for everything else. A pause gives you two minutes to close the browser; then the script is told to end.
+# 4 GiB stay free for other programs. A pause lasts at most two minutes, time to close the browser; then memwatch stops
+# the script (SIGTERM).
 reserve=${RESERVE:-4G}
 memwatch run --reserve "$reserve" --pause-timeout 120 -- "$@"
 code=$?
 
 case $code in
-    124) echo "stopped for want of memory; what happened, and what to do:" >&2
+    124) echo "stopped to protect the machine's memory; the diagnosis:" >&2
          memwatch diagnose last >&2 ;;
-    125) echo "memwatch itself failed; the script may not have run to its end" >&2 ;;
+    125) echo "memwatch itself failed; the script may be incomplete" >&2 ;;
 esac
 exit $code

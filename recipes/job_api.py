@@ -1,7 +1,7 @@
-"""A script that works with memwatch: it keeps what it can in memory, and writes it out when memory runs short.
+"""A script that cooperates with memwatch: it holds data in memory, and writes it to disk when memory runs short.
 
 memwatch run -- python recipes/job_api.py squares.txt --count 2000000
-python recipes/job_api.py squares.txt             the same, without memwatch: it never hears of pressure
+python recipes/job_api.py squares.txt             the same without memwatch: no pressure is reported
 """
 
 import argparse
@@ -20,7 +20,7 @@ def main() -> None:
 
     held: list[str] = []
     flushes = 0
-    # The callback runs in another thread. It leaves a note, so that the list is only ever touched here.
+    # The callback runs in another thread. It only sets an event, so that one thread alone uses the list.
     memory_is_short = threading.Event()
     job.on_pressure(lambda request: memory_is_short.set())
 

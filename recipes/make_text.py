@@ -1,6 +1,6 @@
-"""Make a file of real text, prose and code, from what every Python carries: its documentation and its library.
+"""Make a text file, prose and code, from the documentation and the standard library of this Python.
 
-python recipes/make_text.py demo/text.txt --megabytes 20
+python recipes/make_text.py demo/text.txt --mib 20
 """
 
 import argparse
@@ -9,6 +9,8 @@ import pydoc_data.topics
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
+
+MIB = 1 << 20
 
 
 def texts() -> Iterator[bytes]:
@@ -20,7 +22,7 @@ def texts() -> Iterator[bytes]:
 
 
 def is_utf8(text: bytes) -> bool:
-    """A few of the library's own tests are not, on purpose."""
+    """Some tests of the standard library are not, on purpose."""
     try:
         text.decode()
     except UnicodeDecodeError:
@@ -31,15 +33,15 @@ def is_utf8(text: bytes) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
-    parser.add_argument("--megabytes", type=float, default=20)
+    parser.add_argument("--mib", type=float, default=20, help="Size in MiB.")
     args = parser.parse_args()
     args.file.parent.mkdir(parents=True, exist_ok=True)
     with args.file.open("wb") as out:
         for text in itertools.cycle(texts()):
             out.write(text + b"\n\n")
-            if out.tell() >= args.megabytes * 1_000_000:
+            if out.tell() >= args.mib * MIB:
                 break
-    print(f"{args.file}: {args.file.stat().st_size / 1e6:.0f} MB")
+    print(f"{args.file}: {args.file.stat().st_size / MIB:.0f} MiB")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/bin/sh
-# A finished run as a page to look at (one file, no network) and as a table for a spreadsheet or a few lines of Python.
+# Export a finished run as an HTML page (one file, no network) and as a CSV table, and print its peak memory.
 #
-#   sh recipes/read_report.sh [RUN]        an id of `memwatch runs`; the last one otherwise
+#   sh recipes/read_report.sh [RUN]        an id from `memwatch runs`; default: the last run
 set -eu
 run=${1:-last}
 memwatch export "$run" --html run.html

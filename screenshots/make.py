@@ -7,7 +7,7 @@ import asyncio
 import os
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +30,28 @@ WIDE, SMALL = (120, 36), (80, 24)
 FONT = "DejaVu Sans Mono"
 FONT_SIZE = "20.265px"
 
+# Where Rich puts the cells of a terminal in its pictures.
+LEFT, TOP, COLUMN_WIDTH, ROW_HEIGHT = 9.0, 41.0, 12.2, 24.4
+# Verdict, progress, memory, pressure and processes, as README.md numbers them.
+PARTS_OF_THE_SCREEN = ((83, 1), (16, 2), (24, 6), (92, 6), (30, 19))
+
 Steps = Callable[[Pilot[Any]], Awaitable[None]]
+Labels = Sequence[tuple[int, int]]
 
 
 async def nothing(pilot: Pilot[Any]) -> None:
     """No key is pressed."""
 
 
-async def picture(name: str, app: MemwatchApp, size: tuple[int, int], steps: Steps = nothing) -> None:
+async def picture(
+    name: str, app: MemwatchApp, size: tuple[int, int], steps: Steps = nothing, labels: Labels = ()
+) -> None:
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         await steps(pilot)
         await pilot.pause()
         svg = app.export_screenshot(title="memwatch", simplify=True)
-    svg = drawn_alike_everywhere(svg)
+    svg = with_labels(drawn_alike_everywhere(svg), labels)
     (HERE / f"{name}.svg").write_text(svg)
     (HERE / f"{name}.png").write_bytes(bytes(resvg_py.svg_to_bytes(svg_string=svg)))
     print(HERE / f"{name}.svg")
@@ -58,6 +66,19 @@ def drawn_alike_everywhere(svg: str) -> str:
     return svg.replace("font-family: arial", "font-family: DejaVu Sans, sans-serif")
 
 
+def with_labels(svg: str, labels: Labels) -> str:
+    """The picture with a numbered disc at each (column, row) of the screen: README.md explains the numbers."""
+    drawn = ""
+    for number, (column, row) in enumerate(labels, 1):
+        x, y = LEFT + COLUMN_WIDTH * column, TOP + ROW_HEIGHT * (row + 0.5)
+        drawn += (
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="15" fill="#e5484d" stroke="#ffffff" stroke-width="2"/>'
+            f'<text x="{x:.1f}" y="{y + 7:.1f}" text-anchor="middle" fill="#ffffff" '
+            f'style="font: bold 20px DejaVu Sans, sans-serif">{number}</text>'
+        )
+    return svg.replace("</svg>", f"{drawn}</svg>")
+
+
 def live(events: list[dict[str, Any]], kind: ViewKind = ViewKind.RUN, theme: str = DARK.name) -> MemwatchApp:
     return MemwatchApp(script.ScriptedSource(events, kind), Look(), theme)
 
@@ -65,6 +86,7 @@ def live(events: list[dict[str, Any]], kind: ViewKind = ViewKind.RUN, theme: str
 async def main() -> None:
     await picture("calm", live(script.calm()), WIDE)
     await picture("warning", live(script.warning()), WIDE)
+    await picture("parts", live(script.warning()), WIDE, labels=PARTS_OF_THE_SCREEN)
     await picture("paused", live(script.paused()), WIDE)
     await picture("sharded", live(script.sharded()), WIDE)
     await picture("80x24", live(script.warning()), SMALL)

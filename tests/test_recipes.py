@@ -63,7 +63,7 @@ def test_fineweb_becomes_what_nanogpt_reads(work: Path, real_text: Path, gpt2_re
     like_fineweb(work / "fineweb" / "001_00000.parquet", texts[half:])
     done = recipe("fineweb_to_nanogpt.sh", "fineweb", "data")
     assert done.code == 0, done.err
-    assert "as tiktoken makes them" in done.out
+    assert "match tiktoken" in done.out
     expected = [token for text in texts for token in [*gpt2_reference(text), END_OF_TEXT]]
     made = np.memmap("data/train.bin", dtype=np.uint16, mode="r"), np.memmap("data/val.bin", dtype=np.uint16, mode="r")
     assert sum(map(len, made)) == len(expected)
@@ -106,7 +106,7 @@ def test_a_guarded_script_that_was_stopped_is_explained(work: Path, monkeypatch:
     monkeypatch.setenv("PATH", f"{work}{os.pathsep}{os.environ['PATH']}")
     done = recipe("guard_a_script.sh", "true")
     assert done.code == 124
-    assert "stopped for want of memory" in done.err
+    assert "stopped to protect the machine's memory" in done.err
     assert "LOOKED AT" in done.err
 
 
@@ -122,8 +122,8 @@ def test_a_run_becomes_a_page_and_a_table(work: Path) -> None:
     memwatch("run", "--", sys.executable, "-c", "import time; held = bytearray(80 << 20); time.sleep(2.5)")
     done = recipe("read_report.sh")
     assert done.code == 0, done.err
-    assert re.search(r"the job took \d+ MiB at the most, at \d{4}-", done.out)
-    assert re.search(r"[\d,]+ MiB was available at the least", done.out)
+    assert re.search(r"peak memory of the job: \d+ MiB at \d{4}-", done.out)
+    assert re.search(r"lowest available memory: [\d,]+ MiB at \d{4}-", done.out)
     assert (work / "run.html").read_text().startswith("<!doctype html>")
     with open(work / "run.csv", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -134,12 +134,12 @@ def test_a_table_without_rows_is_said_to_be_empty(work: Path) -> None:
     (work / "run.csv").write_text("time_utc,clock_s\n")
     done = recipe("peaks.py", "run.csv")
     assert done.code == 1
-    assert done.err == "run.csv: the run was over before the first look\n"
+    assert done.err == "run.csv: the run ended before the first sample\n"
 
 
 def test_text_to_try_things_with_is_of_the_size_asked_for(work: Path) -> None:
-    assert recipe("make_text.py", "demo/text.txt", "--megabytes", 1).code == 0
-    assert 1_000_000 <= (work / "demo" / "text.txt").stat().st_size < 2_000_000
+    assert recipe("make_text.py", "demo/text.txt", "--mib", 1).code == 0
+    assert 1 << 20 <= (work / "demo" / "text.txt").stat().st_size < 2 << 20
 
 
 def test_every_recipe_is_listed_and_says_what_it_is_for() -> None:

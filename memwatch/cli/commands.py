@@ -10,17 +10,17 @@ from memwatch.errors import UsageError
 
 # In the order in which help shows them, with the line it shows.
 COMMANDS = {
-    "run": "Run a job under guard.",
+    "run": "Run a job under a guard.",
     "estimate": "Estimate tokens, disk space, memory and time.",
-    "diagnose": "Tell why the machine froze, or a job was killed.",
-    "attach": "Watch a run that is under way.",
-    "watch": "Show the machine, without a job.",
-    "runs": "List what was run, and how it went.",
-    "replay": "Play a run again.",
-    "export": "Write a run or the record as CSV, JSON or a page.",
-    "record": "Record the whole machine, for the day it freezes.",
-    "verify": "Check finished output against its manifest.",
-    "doctor": "Tell what this machine offers, and what is missing.",
+    "diagnose": "Explain why the machine froze or a job was killed.",
+    "attach": "Watch a running job.",
+    "watch": "Show the machine's memory, without a job.",
+    "runs": "List runs and how they ended.",
+    "replay": "Replay a run on the screen.",
+    "export": "Write a run as CSV, JSON or HTML.",
+    "record": "Record the machine's memory, for a later diagnose.",
+    "verify": "Check tokenized output against its manifest.",
+    "doctor": "Show what this machine supports and what is missing.",
 }
 
 
@@ -38,7 +38,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, *rest = args
-        if name not in COMMANDS and not name.startswith("-"):
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             raise UsageError(f"there is no command {name}; {suggestion(name, rest)}")
         return super().resolve_command(ctx, args)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memwatch.cli.completion import complete_runs
 from memwatch.diagnose.collect.all_evidence import Wanted
 from memwatch.diagnose.findings import Diagnosis
 from memwatch.errors import ExitCode, UsageError
@@ -38,15 +39,20 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # Generic only in newer c
 
 
 @click.command()
-@click.argument("run", required=False)
-@click.option("--log", "log_file", metavar="FILE|-", help="Read only this kernel log, as pasted, from any machine.")
-@click.option("--boot", type=int, metavar="N", help="Read only the journal of an older boot: -1 is the one before.")
-@click.option("--since", "since_s", type=Age(), default="3d", show_default=True, help="How far to look back.")
-@click.option("--script", type=click.Path(exists=True, dir_okay=False), help="Read this Python script instead.")
-@click.option("--input", "input_path", type=click.Path(exists=True, dir_okay=False), help="What the script will read.")
-@click.option("--show-commands", is_flag=True, help="Show command lines, and not only the names of programs.")
-@click.option("--json", "as_json", is_flag=True, help="For programs: one object.")
-@click.option("--html", "html_file", type=click.Path(allow_dash=True), metavar="FILE", help="A page with charts, too.")
+@click.argument("run", required=False, shell_complete=complete_runs("last"))
+@click.option("--log", "log_file", metavar="FILE|-", help="Kernel log of any machine, as pasted; reads nothing else.")
+@click.option(
+    "--boot", type=int, metavar="N", help="Boot whose journal to read, and nothing else: -1 is the previous one."
+)
+@click.option("--since", "since_s", type=Age(), default="3d", show_default=True, help="Period to examine.")
+@click.option("--script", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+              help="Python script to examine instead; it is not run.")  # fmt: skip
+@click.option("--input", "input_path", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+              help="Input file of the script, to forecast its memory.")  # fmt: skip
+@click.option("--show-commands", is_flag=True, help="Show full command lines, not only program names.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--html", "html_file", type=click.Path(allow_dash=True), metavar="FILE",
+              help="Also write a page with charts; - is standard output.")  # fmt: skip
 def diagnose(
     run: str | None,
     log_file: str | None,
@@ -58,22 +64,24 @@ def diagnose(
     as_json: bool,
     html_file: str | None,
 ) -> int:
-    """Tell why the machine froze, or why a job was killed: on what evidence, and what is ruled out.
+    """Explain why the machine froze or a job was killed: the evidence, what is ruled out, and what to do.
 
-    RUN is one of `memwatch runs`, or a journal's path; without it, all that happened in the last days is looked at.
+    RUN is an id from `memwatch runs`, `last`, or the path of a journal. Without RUN, diagnose examines the whole
+    period of --since.
 
-    With --log, only that text counts: a kernel log or a whole issue thread, with any time stamps or none, quoted,
-    packed (gzip, bzip2, xz), or `journalctl -o json`.
+    --log takes a kernel log or a whole issue thread, with any time stamps or none, quoted, compressed (gzip, bzip2,
+    xz), or as `journalctl -o json`.
 
-    With --script, a Python script is read (never run) for lines that hold everything in memory.
+    With --script, it reads a Python script or notebook (without running it) and shows the lines that hold all data in
+    memory.
 
-    Exit code 3 if a problem was found, 0 if not.
+    Exit code 0 if no problem was found, 3 if one was.
     """
     if script is not None:
         if html_file is not None:
-            raise UsageError("--html draws what happened on a machine; a script has not happened yet")
+            raise UsageError("--html cannot be used with --script: a script has no recorded samples to draw")
         if run is not None:
-            raise UsageError("a run and --script are two different questions; ask one at a time")
+            raise UsageError("give either RUN or --script, not both")
         from memwatch.cli.script import show_script
 
         return show_script(script, input_path, as_json)
@@ -82,7 +90,7 @@ def diagnose(
     if html_file == STANDARD_OUTPUT and as_json:
         raise UsageError("only one of --json and --html can go to standard output")
     if input_path is not None:
-        raise UsageError("--input is what a script will read, so it needs --script")
+        raise UsageError("--input needs --script: it is the file that the script reads")
     now_t = time.time()
     return _show_machine(Wanted(now_t, now_t - since_s, run, show_commands), as_json, html_file)
 

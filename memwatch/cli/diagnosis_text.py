@@ -1,4 +1,4 @@
-"""A diagnosis, printed."""
+"""A diagnosis as text, for `memwatch diagnose` in a terminal."""
 
 import shutil
 import sys
@@ -48,8 +48,8 @@ def report(diagnosis: Diagnosis, now_t: float, columns: int) -> list[str]:
         lines += block("EVIDENCE", finding.evidence, columns)
         lines += [""] if len(diagnosis.findings) > 1 else []
     if not diagnosis.findings:
-        where = "in this log " if diagnosis.is_pasted else ""
-        lines.append(f"Nothing was found {where}that would explain a freeze or a killed job.")
+        where = " in this log" if diagnosis.is_pasted else ""
+        lines.append(f"No freeze and no killed job was found{where}.")
     lines += block("RULED OUT", diagnosis.ruled_out, columns)
     lines += block("NOT KNOWN", diagnosis.not_known, columns)
     for number, advice in enumerate(_numbered(diagnosis.findings)):

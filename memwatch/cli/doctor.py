@@ -1,8 +1,8 @@
 """memwatch doctor: what this machine offers, and what is missing.
 
 ok       memory           15.6 GiB, 8.8 GiB of it available
-missing  pressure (PSI)   /proc/pressure/memory is empty; boot with psi=1 to have it
-                          How long programs wait for memory is ...
+missing  pressure (PSI)   /proc/pressure/memory is empty; PSI is off
+                          PSI is the most reliable sign of ...
 """
 
 import json
@@ -17,11 +17,11 @@ WIDTH = 110
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="For programs: one object, with a list of checks.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with a list of checks.")
 def doctor(as_json: bool) -> int:
-    """Show what this machine offers to memwatch, and what is missing.
+    """Show what this machine supports and what is missing.
 
-    Exit code 3 if it lacks what protection needs; what is merely missing is no problem.
+    Exit code 0 if memwatch can protect this machine, 3 if it cannot ("problem"). "missing" is optional.
     """
     from memwatch.cli.checks import Check, Word, all_checks
 
@@ -32,7 +32,13 @@ def doctor(as_json: bool) -> int:
     else:
         for check in checks:
             click.echo(shown(check.word, check.name, check.found, [check.why, check.advice]))
-        verdict = f"{' and '.join(problems)}: this needs your care" if problems else "all that protection needs is here"
+        verdict = (
+            f"memwatch cannot protect this machine until this is solved: {', '.join(problems)}"
+            if problems
+            else "memwatch can protect this machine; what is missing above is optional"
+            if any(check.word == Word.MISSING for check in checks)
+            else "memwatch can protect this machine"
+        )
         click.echo(verdict)
     return ExitCode.PROBLEM_FOUND if problems else ExitCode.OK
 

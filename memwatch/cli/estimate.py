@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from memwatch.command_line import DOCUMENTS, SIZE, WORKERS
+from memwatch.command_line import DOCUMENTS, SIZE, WORKERS, complete_files
 from memwatch.errors import ExitCode
 
 # Where the output is not a terminal.
@@ -18,24 +18,39 @@ USUAL_WIDTH = 100
 
 
 @click.command()
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Output folder, as for `run tokenize`.")
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, shell_complete=complete_files)
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Output folder, as for `run tokenize`.")
 @click.option("--format", "kind", type=click.Choice(["bin", "llmc", "npy"]), default="bin", show_default=True,
               help="Output format.")  # fmt: skip
-@click.option("--encoding", default="gpt2", show_default=True, help="tiktoken's name of the encoding.")
-@click.option("--documents", type=DOCUMENTS, default="auto", show_default=True, help="What ends a document in text.")
-@click.option("--text-column", default="text", show_default=True, help="Field or column that holds the text.")
-@click.option("--errors", type=click.Choice(["replace", "ignore", "strict"]), help="For bytes that are not UTF-8.")
+@click.option("--encoding", metavar="NAME", default="gpt2", show_default=True, help="Encoding, by tiktoken's name.")
+@click.option(
+    "--documents",
+    type=DOCUMENTS,
+    metavar="auto|none|line|blank|TEXT",
+    default="auto",
+    show_default=True,
+    help="Separator of documents in text.",
+)
+@click.option(
+    "--text-column",
+    metavar="NAME",
+    default="text",
+    show_default=True,
+    help="Field or column with the text, in jsonl or parquet.",
+)
+@click.option("--errors", type=click.Choice(["replace", "ignore", "strict"]), help="Handling of invalid UTF-8.")
 @click.option("--engine", type=click.Choice(["auto", "gigatoken", "tiktoken"]), default="auto", show_default=True,
               help="Tokenizer engine.")  # fmt: skip
-@click.option("--workers", type=WORKERS, default="auto", show_default=True, help="Number of processes that encode.")
+@click.option(
+    "--workers", type=WORKERS, metavar="auto|N", default="auto", show_default=True, help="Number of worker processes."
+)
 @click.option("--max-memory", type=SIZE, help="Memory limit of the whole job [default: 512M].")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def estimate(
     inputs: tuple[str, ...], out: Path | None, kind: Any, encoding: str, documents: str, text_column: str,
     errors: Any, engine: Any, workers: int | None, max_memory: int | None, as_json: bool,
 ) -> int:  # fmt: skip
-    """Estimate what tokenizing INPUT makes and takes: tokens, disk space, memory for each method, and time.
+    """Estimate the result and the cost of tokenizing INPUT: tokens, disk space, memory for each method, and time.
 
     Samples a few hundred pieces of the whole input, so any size takes a second or two. Exit code 0 if the job fits on
     this machine, 3 if memory or disk is too small.

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import click
 
+from memwatch.cli.completion import complete_runs
 from memwatch.errors import ExitCode, MemwatchError, UsageError
 from memwatch.journal.events import Event
 from memwatch.journal.find_run import journal_of
@@ -18,7 +19,7 @@ _FILE = click.Path(allow_dash=True)
 
 
 def _tell_columns(ctx: click.Context, parameter: click.Parameter, is_asked: bool) -> None:
-    if not is_asked:
+    if not is_asked or ctx.resilient_parsing:
         return
     from memwatch.journal.table import COLUMNS
 
@@ -28,16 +29,16 @@ def _tell_columns(ctx: click.Context, parameter: click.Parameter, is_asked: bool
 
 
 @click.command()
-@click.argument("run")
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="A table with one row a sample.")
-@click.option("--json", "json_file", type=_FILE, metavar="FILE", help="One object with a list of all events.")
-@click.option("--html", "html_file", type=_FILE, metavar="FILE", help="A page with charts, which needs no network.")
+@click.argument("run", shell_complete=complete_runs("last", MACHINE))
+@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write a table with one row per sample.")
+@click.option("--json", "json_file", type=_FILE, metavar="FILE", help="Write one JSON object with all events.")
+@click.option("--html", "html_file", type=_FILE, metavar="FILE", help="Write a page with charts, in one file.")
 @click.option("--hours", type=click.FloatRange(min=0, min_open=True), metavar="N",
-              help="Of the machine's record, only the last N hours.")  # fmt: skip
+              help="Last N hours of the machine's record [default: all].")  # fmt: skip
 @click.option("--columns", is_flag=True, is_eager=True, expose_value=False, callback=_tell_columns,
-              help="Tell what the columns of the table mean.")  # fmt: skip
+              help="List the columns of the table and their meaning, and exit.")  # fmt: skip
 @click.option("--show-commands", is_flag=True,
-              help="Tell command lines, folders and the job's output, not only program names.")  # fmt: skip
+              help="Include command lines, folders and the job's output, not only program names.")  # fmt: skip
 def export(
     run: str,
     csv_file: str | None,
@@ -46,15 +47,15 @@ def export(
     hours: float | None,
     show_commands: bool,
 ) -> int:
-    """Write RUN for other programs and people: an id as memwatch runs shows it, "last", or a journal's file; or
-    "machine", which is what memwatch record has kept.
+    """Write a run, or the machine's record, as CSV, JSON or HTML.
 
-    FILE is replaced if it is there; - is standard output. The columns of the table have their units in their names,
-    and what is not known is empty: --columns tells them all.
+    RUN is an id from `memwatch runs`, the beginning of one, `last`, the path of a journal, or `machine` for what
+    `memwatch record` has kept. An existing FILE is replaced; - is standard output. The names of the CSV columns include
+    their units, and an unknown value is empty.
     """
     files = [file for file in (csv_file, json_file, html_file) if file is not None]
     if not files:
-        raise UsageError(f"say what to write: memwatch export {run} --csv FILE, --json FILE or --html FILE")
+        raise UsageError(f"an output is missing: memwatch export {run} --csv FILE, --json FILE or --html FILE")
     if files.count(STANDARD_OUTPUT) > 1:
         raise UsageError("only one of --csv, --json and --html can go to standard output")
     source = _Source(run, hours)
@@ -68,7 +69,7 @@ def export(
 
 
 class _Source:
-    """Found once, read anew for every file."""
+    """The run or the record: looked up once, read again for every file that is written."""
 
     def __init__(self, run: str, hours: float | None) -> None:
         if hours is not None and run != MACHINE:
@@ -76,7 +77,7 @@ class _Source:
         self._journal = None if run == MACHINE else journal_of(run)
         self._since_t = None if hours is None else time.time() - 3600 * hours
         if self._journal is None and next(self.events(), None) is None:
-            raise MemwatchError("nothing was recorded then; memwatch record does it, and recipes/ has it run always")
+            raise MemwatchError("nothing was recorded in this period; start the recorder with: memwatch record")
 
     def events(self) -> Iterator[Event]:
         try:

@@ -1,4 +1,4 @@
-"""The front: starts the guard, shows what it tells, passes signals on, and returns the job's exit code.
+"""The front: starts the guard, shows its events, passes signals on, and returns the job's exit code.
 
 What is shown is a screen, plain lines or nothing. With lines or nothing the front stands for the job: it holds none of
 the job's streams, passes on every signal, stops when the job stops, and the job ends if the front is killed
@@ -72,7 +72,7 @@ class Front:
         self._job_terminal: int | None = None
         self._terminal = _controlling_terminal() if screen is None else None
         self._stopped_by_guard: list[tuple[int, int]] = []  # pid and start time, where a pause takes SIGSTOP
-        # Of a pipeline, others may want it more (less); the job gets it when it asks for it.
+        # In a pipeline another program (less) may need the terminal; the job gets it when it reads from it.
         is_ours = os.isatty(STANDARD_INPUT) and os.isatty(STANDARD_OUTPUT)
         self._has_terminal = screen is None and is_ours and self._is_in_foreground()
         self._wants_terminal = self._has_terminal
@@ -82,7 +82,7 @@ class Front:
 
     def run(self) -> int:
         system.adopt_orphans()
-        # Until the guard is told what to run, a signal would find nobody to be passed on to: it waits.
+        # Until the guard has its order, a signal cannot be passed on: it stays blocked.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         guard = self._start_guard()
         # What shows it is loaded while the job starts.
@@ -183,11 +183,11 @@ class Front:
                 raise
             self._screen, self._view = None, _plain_view()
             what = printable(f"{type(error).__name__}: {error}")
-            self._view.show({"event": "note", "text": f"the screen failed ({what}); the job goes on, in plain lines"})
+            self._view.show({"event": "note", "text": f"the screen failed ({what}); the job keeps running"})
             return True
 
     def _follow(self) -> None:
-        """Show what the guard tells and pass signals on, until the guard is gone."""
+        """Show the guard's events and pass signals on, until the guard exits."""
         selector = selectors.DefaultSelector()
         selector.register(self._guard, selectors.EVENT_READ)
         if self._signals is not None:
@@ -246,7 +246,7 @@ class Front:
         _stop_by(number)
         if signal.SIGCONT not in signal.sigpending():
             # The kernel does not stop a process group that no shell looks after. Nor may the job stay stopped then; one
-            # that wants a terminal which it cannot get is hung up, as the kernel does with such a group.
+            # that needs a terminal which it cannot get is hung up, as the kernel does with such a group.
             if number in WANTS_TERMINAL:
                 self._send_signal(signal.SIGHUP)
             self._go_on()
@@ -274,7 +274,7 @@ class Front:
         if self._job_pid is None:
             raise Broken("the guard ended before it could start the job")
         if self._view is not None and not self._guard_failed:
-            self._view.show({"event": "note", "text": "the guard was killed; the job goes on without it"})
+            self._view.show({"event": "note", "text": "the guard was killed; the job keeps running without protection"})
         self._is_our_child = True
         for number, to_group in self._undelivered:
             self._send_signal(number, to_group)

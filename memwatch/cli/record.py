@@ -1,4 +1,4 @@
-"""memwatch record: write down how the whole machine is doing, for the day it freezes."""
+"""memwatch record: record the machine's memory, so that diagnose can explain a freeze afterwards."""
 
 import json
 import os
@@ -13,13 +13,14 @@ from memwatch.recorder.recording import RecorderSettings
 
 @click.command()
 @click.option("--interval", type=SECONDS, default=5.0, show_default=True, metavar="SECS",
-              help="Write this often while nothing is wrong; in trouble it is every second.")  # fmt: skip
-@click.option("--commands", is_flag=True, help="Keep whole command lines, not only the names of programs.")
+              help="Recording interval; under memory pressure it is 1 second.")  # fmt: skip
+@click.option("--commands", is_flag=True, help="Record full command lines, not only program names.")
 def record(interval: float, commands: bool) -> int:
-    """Record the whole machine until it is told to stop: memory, swap, pressure, GPU, and the biggest programs.
+    """Record memory, swap, pressure, GPU and the largest programs of this machine, until Ctrl-C or SIGTERM.
 
-    memwatch diagnose reads it after a freeze, memwatch export machine shows it. It keeps a week, in 200 MB at most,
-    readable by you alone, and survives a reset. recipes/memwatch-record.service has systemd keep it running.
+    After a freeze, `memwatch diagnose` reads the record. `memwatch replay machine` and `memwatch export machine` show
+    it. It covers the last week in less than 200 MiB, survives a reset, and only you can read it. To run it always, use
+    the systemd user unit recipes/memwatch-record.service.
     """
     settings = json.dumps(asdict(RecorderSettings(interval, commands)))
     # In place of this process, which has grown by all that a command line needs.

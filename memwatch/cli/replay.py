@@ -1,10 +1,11 @@
-"""memwatch replay: a run that is over, or the machine's record, as it was."""
+"""memwatch replay: a finished run, or the machine's record, on the screen."""
 
 import tempfile
 import time
 
 import click
 
+from memwatch.cli.completion import complete_runs
 from memwatch.cli.ui import require_screen, screen_options
 from memwatch.errors import ExitCode, MemwatchError, printable
 from memwatch.journal.events import encode
@@ -20,12 +21,12 @@ DEFAULT_HOURS = 24.0
 @click.command()
 @screen_options
 @click.option("--hours", type=click.FloatRange(min=0, min_open=True), default=DEFAULT_HOURS, show_default=True,
-              help="How much of the machine's record.")  # fmt: skip
-@click.argument("run", default="last")
+              metavar="N", help="Last N hours of the machine's record.")  # fmt: skip
+@click.argument("run", default="last", shell_complete=complete_runs("last", MACHINE))
 def replay(is_ascii: bool, theme: str, hours: float, run: str) -> int:
-    """Play a run again, from its journal, or the machine's record.
+    """Replay a run, or the machine's record, on the screen.
 
-    RUN is an id as `memwatch runs` shows it, the beginning of one, a journal's path, "last", or "machine" for what
+    RUN is an id from `memwatch runs`, the beginning of one, `last`, the path of a journal, or `machine` for what
     `memwatch record` has kept.
     """
     require_screen(is_ascii, "memwatch export writes a run to a file")
@@ -44,7 +45,7 @@ def _journal(path: str) -> JournalIndex:
     except OSError as error:
         raise MemwatchError(f"cannot read {printable(path)}: {error.strerror}") from error
     if not len(index):
-        raise MemwatchError(f"{printable(path)} has no events in it; is it a journal of memwatch?")
+        raise MemwatchError(f"{printable(path)} holds no events; is it a journal of memwatch?")
     return index
 
 
@@ -59,5 +60,5 @@ def _record(hours: float) -> JournalIndex:
         except OSError as error:
             raise MemwatchError(f"cannot read the machine's record: {error.strerror}") from error
     if not len(index):
-        raise MemwatchError(f"nothing was recorded in the last {hours:g} hours; memwatch record does that")
+        raise MemwatchError(f"nothing was recorded in the last {hours:g} hours; start the recorder: memwatch record")
     return index

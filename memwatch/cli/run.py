@@ -1,18 +1,23 @@
-"""memwatch run: run a job under guard and show how it is doing."""
+"""memwatch run: run a job under a guard and show its memory and progress."""
 
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from memwatch.cli.commands import is_like_tokenize, shown
+from memwatch.cli.completion import complete_job
 from memwatch.cli.front import Front
 from memwatch.cli.ui import chosen_ui, screen_options
 from memwatch.command_line import RESERVE, SECONDS, AskedReserve
 from memwatch.errors import UsageError
 from memwatch.guard.order import GuardConfig
 from memwatch.tui.screen_options import ScreenOptions
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class RunCommand(click.Command):
@@ -26,27 +31,34 @@ class RunCommand(click.Command):
         ctx.params["is_foreign"] = bool(before_job) and before_job[-1] == "--"
         return rest
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
+        """Options: those of `run` before the job's name, and those of the job after it."""
+        if ctx.params.get("job"):
+            return complete_job(ctx, self.params[-1], incomplete)
+        return super().shell_complete(ctx, incomplete)
+
 
 @click.command(
     cls=RunCommand,
     context_settings={"allow_interspersed_args": False},
     options_metavar="[OPTIONS]",
 )
-@click.option("--reserve", type=RESERVE, help="Memory left to the rest of the machine: 2G or 10%  [default: 10%].")
+@click.option("--reserve", type=RESERVE, help="Memory kept free for other programs, such as 2G or 10% [default: 10%].")
 @click.option("--on-pressure", type=click.Choice(["warn", "shard", "pause", "stop"]), default="shard",
-              show_default=True, help="How far to go; a job that cannot shard is paused.")  # fmt: skip
+              show_default=True, help="Strongest action allowed; shard pauses a job that cannot shard.")  # fmt: skip
 @click.option("--pause-timeout", type=SECONDS, default=60.0, show_default=True, metavar="SECS",
-              help="How long a pause may last before the job is stopped.")  # fmt: skip
+              help="Longest pause before the job is stopped.")  # fmt: skip
 @click.option("--ui", type=click.Choice(["auto", "full", "plain", "none"]), default="auto", show_default=True,
-              help="A full screen, lines on standard error, or nothing; auto is full on a terminal.")  # fmt: skip
+              help="View: full screen, lines on standard error, or none; auto is full on a terminal.")  # fmt: skip
 @screen_options
 @click.option("--interval", type=SECONDS, metavar="SECS", help="Sampling interval [default: 0.1 to 1, as needed].")
-@click.option("--record", type=click.Path(), metavar="FILE", help="Journal [default: in the state folder].")
-@click.option("--no-record", is_flag=True, help="Keep no journal.")
+@click.option("--record", type=click.Path(), metavar="FILE", help="Journal file [default: in ~/.local/state/memwatch].")
+@click.option("--no-record", is_flag=True, help="Write no journal.")
 @click.option("--priority", type=click.Choice(["low", "normal"]), default="low", show_default=True,
-              help="low runs the job behind the desktop (nice, ionice).")  # fmt: skip
-@click.option("--unguarded", is_flag=True, help="Run the job even where memory cannot be read, without protection.")
-@click.argument("job", nargs=-1, type=click.UNPROCESSED, metavar="tokenize INPUT... | -- COMMAND [ARG]...")
+              help="CPU and disk priority of the job; low is nice 5 and a lower I/O priority.")  # fmt: skip
+@click.option("--unguarded", is_flag=True, help="Run the job without protection if memory cannot be read.")
+@click.argument("job", nargs=-1, type=click.UNPROCESSED, metavar="tokenize INPUT... | -- COMMAND [ARG]...",
+                shell_complete=complete_job)  # fmt: skip
 def run(
     reserve: AskedReserve | None,
     on_pressure: str,
@@ -62,7 +74,7 @@ def run(
     job: tuple[str, ...],
     is_foreign: bool,
 ) -> int:
-    """Run a job under guard: warned about, paused or stopped before it can freeze the machine.
+    """Run a job under a guard that warns, pauses or stops it before it can freeze the machine.
 
     \b
     memwatch run tokenize FILE         the tokenizer, which has its own --help
@@ -96,7 +108,7 @@ def run(
 
 def _command(job: tuple[str, ...], is_foreign: bool) -> list[str]:
     if not job:
-        raise UsageError("there is nothing to run; try: memwatch run tokenize FILE, or: memwatch run -- COMMAND")
+        raise UsageError("the command is missing; try: memwatch run tokenize FILE, or: memwatch run -- COMMAND")
     if is_foreign:
         return list(job)
     if job[0] == "tokenize":
@@ -111,7 +123,7 @@ def _command(job: tuple[str, ...], is_foreign: bool) -> list[str]:
 
 
 def _check_tokenize(arguments: Sequence[str]) -> None:
-    """Its --help and its usage errors need no guard, and are no runs. Raises what click raises for them."""
+    """Handles --help and usage errors here, without a guard and without a run. Raises what click raises for them."""
     from memwatch.tokenize.command import NAME, tokenize
 
     tokenize.make_context(NAME, list(arguments))

@@ -1,4 +1,4 @@
-"""memwatch runs: what was run, and how it went.
+"""memwatch runs: a list of the runs and how they ended.
 
 RUN                    STARTED           TOOK        STATE    CODE  PEAK      LEVEL  ACTIONS         COMMAND
 20261116-053012-12345  2026-11-16 05:30  3 h 05 min  stopped  124   10.4 GiB  act    pause:1 stop:1  python train.py
@@ -19,25 +19,25 @@ from memwatch.model.programs import as_given
 from memwatch.model.units import format_duration, format_size
 
 UNKNOWN = "-"
-# Where a terminal is narrow, so that there is room to tell what was run; when is also in its id.
+# On a narrow terminal, to leave space for the command; the start time is also in the id.
 DROPPED_FIRST = ("STARTED", "ACTIONS", "LEVEL", "CODE")
 LEAST_COMMAND = 28
 HEADS = ("RUN", "STARTED", "TOOK", "STATE", "CODE", "PEAK", "LEVEL", "ACTIONS", "COMMAND")
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="For programs: one object, with a list of runs.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with a list of runs.")
 def runs(as_json: bool) -> int:
-    """List what was run, the newest last.
+    """List runs, the newest last.
 
-    A run is running, paused, done, failed (its own exit code is not 0), stopped (by memwatch or by you through it),
-    killed (by a signal that memwatch did not send) or died (memwatch itself was gone before the end). PEAK is its peak
-    memory, LEVEL the worst level there was: calm, watch, warn or act.
+    STATE is running, paused, done, failed (the job's exit code is not 0), stopped (by memwatch, or by you with x or K),
+    killed (by a signal that memwatch did not send) or died (the guard ended before the job). PEAK is the peak memory of
+    the job, LEVEL the highest level: calm, watch, warn or act.
     """
     try:
         found, problems = list_runs()
     except OSError as error:
-        raise MemwatchError(f"cannot look into {error.filename or runs_path()}: {error.strerror}") from error
+        raise MemwatchError(f"cannot read {error.filename or runs_path()}: {error.strerror}") from error
     for problem in problems:
         click.echo(f"memwatch: cannot read {printable(problem.filename)}: {problem.strerror}", err=True)
     if as_json:
@@ -45,7 +45,7 @@ def runs(as_json: bool) -> int:
     elif found:
         click.echo("\n".join(table(found, time.time(), _width())))
     elif not problems:
-        click.echo(f"no runs yet: there are no journals in {printable(runs_path())}")
+        click.echo(f"no runs yet: {printable(runs_path())} has no journals")
     return ExitCode.ERROR if problems else ExitCode.OK
 
 

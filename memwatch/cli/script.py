@@ -1,6 +1,6 @@
-"""memwatch diagnose --script: the lines of a Python script that hold everything in memory.
+"""memwatch diagnose --script: the lines of a Python script that hold all data in memory.
 
-prepare.py holds everything in memory in 2 places
+prepare.py holds all data in memory in 2 places
 line 15   all_tokens.extend(enc.encode_ordinary(chunk))
 HOLDS     every token of the input, ...
 INSTEAD   ...
@@ -50,10 +50,10 @@ def lines_of(
     """`places`: what to call each line, where it is not its number: of a notebook, the cell and the line in it."""
     name, hits = printable(os.path.basename(path)), reading.hits
     if not hits:
-        beside = "" if not reading.not_followed else ", but not all could be followed"
-        lines = [f"{name}: no line was found that holds everything in memory{beside}"]
+        beside = "" if not reading.not_followed else ", but could not follow all of it"
+        lines = [f"{name}: found no line that holds all data in memory{beside}"]
     else:
-        lines = [f"{name} holds everything in memory in {format_number(len(hits), 'place')}"]
+        lines = [f"{name} holds all data in memory in {format_number(len(hits), 'place')}"]
     for hit in hits:
         lines += ["", *block(f"line {hit.line}", [_placed(hit.line, hit.source, places)], columns)]
         lines += block("HOLDS", [hit.holds], columns) + block("INSTEAD", [hit.instead], columns)
@@ -74,7 +74,7 @@ def _placed(line: int, source: str, places: Sequence[str]) -> str:
 def _next(name: str, hits: Sequence[Hit]) -> str:
     """What fits the script: only one that makes tokens can be replaced by memwatch's tokenizer."""
     if any(hit.pattern in _OF_TOKENS for hit in hits):
-        return "memwatch run tokenize INPUT makes train.bin in a few hundred MiB"
+        return "memwatch run tokenize INPUT needs only a few hundred MiB"
     program = "jupyter nbconvert --to notebook --execute" if name.endswith(".ipynb") else "python"
     return f"memwatch run -- {program} {name}: it is paused or stopped before memory runs out"
 
@@ -86,15 +86,15 @@ def _read(path: str) -> tuple[ScriptReading, tuple[str, ...]]:
     except OSError as error:
         raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
     if len(source) > MOST_BYTES:
-        raise MemwatchError(f"{path} has more than {MOST_BYTES // MIB} MiB; it is too large for a script")
+        raise MemwatchError(f"{path} is larger than {MOST_BYTES // MIB} MiB, the limit for --script")
     try:
         if path.endswith(".ipynb"):
             notebook = read_notebook(source)
             return follow_script(notebook.source), notebook.places
         return follow_script(source), ()
     except SyntaxError as error:
-        where = f" in line {error.lineno}" if error.lineno else ""
-        raise MemwatchError(f"{path} is not Python that can be read{where}: {error.msg}") from error
+        where = f" (line {error.lineno})" if error.lineno else ""
+        raise MemwatchError(f"{path} is not valid Python{where}: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
         kind = "a notebook" if path.endswith(".ipynb") else "Python"
-        raise MemwatchError(f"{path} cannot be read as {kind}: it is no text, or nested too deeply") from error
+        raise MemwatchError(f"{path} cannot be read as {kind}: it is not text, or nested too deeply") from error

@@ -18,7 +18,7 @@ def screen_options(command: Command) -> Command:
     """What every command with a full screen takes."""
     ascii_only = click.option("--ascii", "is_ascii", is_flag=True, help="Draw with ASCII characters only.")
     theme = click.option("--theme", default="auto", show_default=True, metavar="NAME", callback=_known_theme,
-                         help="dark, light, ansi (the terminal's own colours), or a theme of Textual's.")  # fmt: skip
+                         help="Colours: dark, light, ansi (the terminal's own) or a Textual theme.")  # fmt: skip
     return ascii_only(theme(command))
 
 
@@ -41,7 +41,7 @@ def chosen_ui(asked: str, is_ascii: bool, command: Sequence[str] = ()) -> str:
     """
     has_terminal = all(_is_terminal(stream) for stream in (sys.stdin, sys.stdout, sys.stderr))
     if asked == "full" and not has_terminal:
-        raise UsageError("there is no terminal for the full screen; use --ui plain")
+        raise UsageError("the full screen needs a terminal; use --ui plain")
     if asked == "full" and needs_terminal(command):
         raise UsageError(f"{command[0]} needs the terminal for itself; use --ui plain")
     if asked != "auto":
@@ -60,13 +60,13 @@ def require_screen(is_ascii: bool, instead: str) -> None:
     if not all(_is_terminal(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError(f"this command needs a terminal; {instead}")
     if (why := _why_not_full(os.environ, is_ascii)) is not None:
-        raise UsageError(f"this command cannot draw here: {why}")
+        raise UsageError(f"this terminal cannot show the screen: {why}")
 
 
 def _why_not_full(environment: Mapping[str, str], is_ascii: bool, command: Sequence[str] = ()) -> str | None:
     """None: a terminal can show the full screen."""
     if environment.get("TERM", "dumb") in ("", "dumb", "unknown"):
-        return f"TERM={environment.get('TERM', '')} cannot draw"
+        return f"TERM={environment.get('TERM', '')} cannot show the full screen"
     if needs_terminal(command):
         return f"{command[0]} needs the terminal for itself"
     if not is_ascii and not speaks_unicode(environment):

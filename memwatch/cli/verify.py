@@ -1,21 +1,27 @@
-"""memwatch verify: is finished output what its manifest says?"""
+"""memwatch verify: check tokenized output against its manifest, and samples of it against tiktoken."""
 
 from pathlib import Path
 
 import click
 
+from memwatch.command_line import complete_files
 from memwatch.errors import ExitCode, printable
 from memwatch.model.units import format_count
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--input", "inputs", multiple=True, metavar="FILE",
-              help="Also tokenize samples of the input anew with tiktoken; once for each input, in order.")  # fmt: skip
-@click.option("--samples", type=click.IntRange(min=1), default=16, show_default=True, help="How many samples.")
-@click.option("--seed", type=int, help="Take the same samples again.")
+@click.option("--input", "inputs", multiple=True, metavar="FILE", shell_complete=complete_files,
+              help="Input whose samples are tokenized with tiktoken and compared; once for each input.")  # fmt: skip
+@click.option(
+    "--samples", type=click.IntRange(min=1), default=16, show_default=True, metavar="N", help="Number of samples."
+)
+@click.option("--seed", type=int, metavar="N", help="Seed of the random choice of samples, to repeat it.")
 def verify(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None) -> int:
-    """Check finished output in DIR against its manifest. Exit code 3 if anything differs."""
+    """Check the tokenized output in DIR against its manifest.
+
+    Exit code 0 if everything matches, 3 if anything differs.
+    """
     from memwatch.tokenize.verification import verify as verified
 
     result = verified(folder, inputs, samples, seed)
@@ -23,9 +29,9 @@ def verify(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None
         click.echo(printable(problem))
     if result.problems:
         return ExitCode.PROBLEM_FOUND
-    click.echo(f"{result.files} files, {format_count(result.tokens)} tokens: as the manifest says")
+    click.echo(f"{result.files} files, {format_count(result.tokens)} tokens: match the manifest")
     if inputs and not result.sampled_tokens:
         click.echo("no train tokens to sample")
     elif inputs:
-        click.echo(f"{format_count(result.sampled_tokens)} tokens sampled: as tiktoken makes them")
+        click.echo(f"{format_count(result.sampled_tokens)} sampled tokens: match tiktoken")
     return ExitCode.OK

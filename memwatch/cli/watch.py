@@ -1,4 +1,4 @@
-"""memwatch watch: the machine, without a job."""
+"""memwatch watch: the machine's memory, without a job."""
 
 import click
 
@@ -12,7 +12,7 @@ from memwatch.tui.screen_options import ScreenOptions
 @screen_options
 @click.option("--interval", type=SECONDS, metavar="SECS", help="Sampling interval [default: 0.5 to 1, as needed].")
 def watch(is_ascii: bool, theme: str, interval: float | None) -> int:
-    """Show the machine's memory, swap, stalls and biggest processes, and how long memory will last."""
+    """Show memory, swap, pressure and the largest processes of this machine, and a forecast of when memory is full."""
     require_screen(is_ascii, "memwatch doctor describes the machine in plain lines")
     from memwatch.tui.machine_screens import show_machine
 

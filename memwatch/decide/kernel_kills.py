@@ -1,4 +1,4 @@
-"""Whether the kernel has just killed something for want of memory, from its count of such kills.
+"""Whether an OOM kill by the kernel has just happened, from the kernel's count of OOM kills.
 
 The count does not say whom: the whole machine has one. A job that ends by SIGKILL in the same moment is the likely one,
 the more so as the guard has put it first in line.
@@ -6,7 +6,7 @@ the more so as the guard has put it first in line.
 
 from memwatch.model.sample import Sample
 
-# A process of many GiB takes a while to go, and samples are a second apart at the most.
+# A process of many GiB takes a while to exit, and samples are at most a second apart.
 LATELY_S = 10.0
 
 

@@ -23,7 +23,7 @@ class Reserve:
     function of the room: `of(capacity_bytes)`. The forecast subtracts it from what is available in each room.
 
     `asked_from_bytes` is the capacity of the tightest room when the size was asked for and checked. In rooms that are
-    smaller, and that nobody knew of then, the size counts only as far as it leaves the job three quarters: otherwise
+    smaller, and unknown at the time, the size counts only as far as it leaves the job three quarters: otherwise
     `--reserve 2G` would stop every job that enters a container of 2 GiB.
     """
 

@@ -123,7 +123,7 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
     sampled = sample_inputs(sources, counter, random.Random(sources[0].fingerprint), SAMPLE_S)
     sampled_s = time.monotonic() - loaded_s
     if not any(each.text_bytes.estimate for each in sampled):
-        raise MemwatchError(f"{', '.join(source.name for source in sources)} is empty: there is nothing to tokenize")
+        raise MemwatchError(f"{', '.join(source.name for source in sources)} is empty: nothing to tokenize")
     most_text = sum(each.text_bytes.high for each in sampled)
     usual = peak_bytes(planned, resources.max_memory_bytes, encoding.token_bytes, reading, most_text)
     disk = _disk(request.out or Path(sources[0].path).parent)

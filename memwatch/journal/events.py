@@ -10,7 +10,7 @@ Each is a dictionary that begins with `t` (Unix seconds) and `event`. Keys are a
     action    action, pids, by, result
     output    text: the tail of the job's own
     gap       lost_lines, reason: the journal could not be written for a while
-    exit      code, signal, by, peak_job_bytes, kernel_oom: killed when the kernel killed for want of memory
+    exit      code, signal, by, peak_job_bytes, kernel_oom: killed at the time of an OOM kill by the kernel
 """
 
 import json

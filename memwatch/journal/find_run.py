@@ -19,14 +19,14 @@ def journal_of(run: str) -> Path:
     found = journals(Path(runs_path()))
     if run == LAST:
         if not found:
-            raise MemwatchError(f"there are no runs yet: nothing is in {runs_path()}")
+            raise MemwatchError(f"no runs yet: {runs_path()} has no journals")
         return found[-1]
     matching = [path for path in found if path.stem.startswith(run)]
     exact = [path for path in matching if path.stem == run]
     if len(matching) > 1 and not exact:
-        raise UsageError(f"{run} could be any of {len(matching)} runs; give more of its id, as memwatch runs shows it")
+        raise UsageError(f"{run} matches {len(matching)} runs; give more characters of the id, as in memwatch runs")
     if not matching:
-        raise MemwatchError(f"there is no run {run}; memwatch runs lists those there are")
+        raise MemwatchError(f"there is no run {run}; list the runs with: memwatch runs")
     return (exact or matching)[0]
 
 
@@ -40,5 +40,5 @@ def _file(path: Path, is_named_so: bool) -> Path:
         raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
     # What is named like a journal may be one that was torn, or just begun.
     if not is_named_so and not any(parse_event(line) for line in head.splitlines()):
-        raise MemwatchError(f"{path} is not a journal of memwatch's")
+        raise MemwatchError(f"{path} is not a journal of memwatch")
     return path

@@ -77,8 +77,8 @@ def open_journal(path: str) -> int:
         os.fchmod(fd, 0o600)  # It may have been made by something less careful, such as touch.
         return fd
     os.close(fd)
-    what = "already holds something" if is_ours else "belongs to another user"
-    what = what if is_ordinary else "is not an ordinary file"
+    what = "is not empty" if is_ours else "belongs to another user"
+    what = what if is_ordinary else "is not a regular file"
     raise MemwatchError(f"{path} {what}; choose another name for the journal")
 
 

@@ -55,7 +55,7 @@ class MachineLog:
     def tidy(self, kept_bytes: int = KEPT_BYTES, kept_s: float = KEPT_S) -> None:
         """Packs what is full and removes what is too old or too much; 0.1 s of work, so not when every moment counts.
 
-        What cannot be done for want of space or rights is left for the next time.
+        What fails because of space or permissions is retried the next time.
         """
         with suppress(OSError):
             _remove_leftovers(self._folder)
@@ -147,7 +147,7 @@ def _lock(folder: str) -> int:
         holder = os.pread(fd, 20, 0).decode(errors="replace").strip()
         os.close(fd)
         who = f", process {holder}" if holder.isdigit() else ""
-        raise MemwatchError(f"another memwatch record is at work for you already{who}") from error
+        raise MemwatchError(f"another memwatch record of yours is running{who}") from error
     with suppress(OSError):  # A full disk is no reason not to begin.
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)

@@ -53,7 +53,7 @@ class Paging:
     swapped_out_pages: int
     major_faults: int
     refaults: int | None = None  # pages read back soon after they were dropped
-    oom_kills: int | None = None  # by the kernel for want of memory, on the whole machine
+    oom_kills: int | None = None  # by the kernel, on the whole machine
 
 
 @dataclass(frozen=True, slots=True)

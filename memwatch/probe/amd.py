@@ -1,4 +1,4 @@
-"""AMD graphics cards, from what the amdgpu driver shows in /sys."""
+"""AMD GPUs, from the amdgpu driver's files in /sys."""
 
 import os
 

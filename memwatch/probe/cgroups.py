@@ -1,7 +1,7 @@
 """The memory limits above a process: every ancestor cgroup, v1 and v2.
 
 A container's limit is here and not in /proc/meminfo. Limits can be set, changed and lifted at any time, so they are
-read anew with every sample; only where the cgroups are found is remembered.
+read again for every sample; only the location of the cgroups is cached.
 """
 
 from collections.abc import Iterable
@@ -60,7 +60,7 @@ class Cgroup1:
         return limits
 
     def use_bytes(self) -> int | None:
-        """All that is charged to it, if that is limited: one read, for whoever wants to know whether anything moves."""
+        """All memory charged to it, if it has a limit: one read, for a caller that only needs to know about changes."""
         return None if _limit_in(self._limit.read()) is None else self._usage.number()
 
     def _reclaimable_slab_bytes(self) -> int:
@@ -142,7 +142,7 @@ class Limits:
         has_v1 = any(mount.version == 1 for mount in self._mounts())
         if has_v1 or memory_mount(self._proc_root, self._sys_root) is not None:
             return []
-        return [("cgroup limits", "no memory controller is mounted here, so a container's limit would go unseen")]
+        return [("cgroup limits", "no memory controller is mounted, so a container's limit cannot be read")]
 
     def close(self) -> None:
         for chain in self._chains.values():

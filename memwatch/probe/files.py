@@ -60,7 +60,7 @@ def number_after(text: bytes, key: bytes) -> int | None:
 
 
 class KeptFile:
-    """A file held open; opened anew if it was not there, or has gone."""
+    """A file held open; opened again if it did not exist or was removed."""
 
     __slots__ = ("_fd", "_keep", "path")
 

@@ -1,4 +1,4 @@
-"""The graphics cards, at most once a second, and never in the guard's way.
+"""The GPUs, read at most once a second, and never blocking the guard.
 
 Starting NVML can take seconds, and a wedged driver answers never. So a thread of its own asks, and a reading is the
 last answer that came. No card, no thread.
@@ -42,7 +42,7 @@ class GpuReader:
     def reason(self) -> str | None:
         reason = None if self._nvidia is None else self._nvidia.reason
         if self._silent or (self._latest is None and reason is None):
-            return "the graphics driver does not answer"
+            return "the GPU driver does not respond"
         return reason
 
     def read(self, clock_s: float, job_pids: Collection[int]) -> Gpus:
@@ -70,7 +70,7 @@ class GpuReader:
 
 
 class _Asker:
-    """A thread that asks when told to. It is a daemon: a wedged driver must not keep the guard from ending."""
+    """A thread that reads the driver on request. It is a daemon: a driver that hangs must not keep the guard alive."""
 
     def __init__(self, reader: GpuReader) -> None:
         import threading

@@ -1,4 +1,4 @@
-"""Whether a process waits for somebody to type: a view tells the user that nobody can."""
+"""Whether a process waits for terminal input: a view then informs the user that the job has no keyboard."""
 
 import os
 

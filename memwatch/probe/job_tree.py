@@ -71,7 +71,7 @@ class JobTree:
     def missing(self) -> list[tuple[str, str]]:
         if self.has_children_files:
             return []
-        reason = "this kernel does not list them (CONFIG_PROC_CHILDREN), so new ones of the job show up to 1 s late"
+        reason = "the kernel lacks CONFIG_PROC_CHILDREN, so new processes of the job are seen up to 1 s late"
         return [("a process's children", reason)]
 
     def close(self) -> None:

@@ -78,7 +78,7 @@ class Machine:
         spared: Collection[int] = (),
         is_urgent: bool = False,
     ) -> Sample:
-        """One instant. What `roots` and `spared` mean is told in job_tree.py; () is the machine without a job.
+        """One instant. job_tree.py explains `roots` and `spared`; () is the machine without a job.
 
         `is_urgent`: danger is near, and the job is worth more CPU time.
         """
@@ -122,9 +122,9 @@ class Machine:
             *self._tree.missing(),
         ]
         if self._gpus.reason is not None:
-            missing.append(("graphics card", self._gpus.reason))
+            missing.append(("GPU", self._gpus.reason))
         if self.output_folder is not None and disk_free_bytes(self.output_folder) is None:
-            missing.append(("disk space", f"the file system of {self.output_folder} does not tell"))
+            missing.append(("disk space", f"the file system of {self.output_folder} does not report it"))
         return missing
 
     def close(self) -> None:

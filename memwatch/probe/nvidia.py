@@ -1,4 +1,4 @@
-"""NVIDIA graphics cards, through NVML.
+"""NVIDIA GPUs, through NVML.
 
 The binding takes 5 MiB and the driver's library more, so both are loaded when the first card is found awake, and not
 before. A card that sleeps is not asked anything: every question would wake it.
@@ -16,7 +16,7 @@ LIBRARY = "libnvidia-ml.so.1"
 
 
 class NvidiaGpus:
-    """For a machine that has some, as `pci.may_have_nvidia` tells."""
+    """For a machine that has NVIDIA GPUs, according to `pci.may_have_nvidia`."""
 
     def __init__(self, proc_root: str, sys_root: str) -> None:
         self._proc_root = proc_root
@@ -34,8 +34,8 @@ class NvidiaGpus:
         try:
             return self._read_off_bus(job_pids) if self._off_bus else self._read_cards(awake, job_pids)
         except self._errors() as error:
-            self.reason = f"the NVIDIA driver does not answer as it should: {error}"
-            self._stop()  # Started anew next time: the driver may have been replaced.
+            self.reason = f"the NVIDIA driver returns an error: {error}"
+            self._stop()  # Started again next time: the driver may have been replaced.
             return None
 
     def close(self) -> None:
@@ -46,7 +46,7 @@ class NvidiaGpus:
         self.reason = _library_trouble()
         if self.reason is not None:
             drivers = sorted({card.driver or "no driver" for card in self._cards})
-            self.reason += f" (the card runs on: {', '.join(drivers)}); install NVIDIA's driver to see it"
+            self.reason += f" (the GPU's driver: {', '.join(drivers)}); install NVIDIA's driver"
             return False
         try:
             import pynvml
@@ -123,7 +123,7 @@ class NvidiaGpus:
         return sum(known) if len(known) == len(own) else None
 
     def _lists_other_pids(self, pids: Collection[int]) -> bool:
-        """In a container NVML may give the host's pids, and the job's cannot be told among them."""
+        """In a container NVML may give the host's pids, so the job's processes cannot be identified."""
         return any(not os.path.exists(f"{self._proc_root}/{pid}") for pid in pids)
 
 

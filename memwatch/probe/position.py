@@ -31,7 +31,7 @@ class Position:
 
 
 class InputPosition:
-    """Of one job, asked again and again. `in_background` is told what was found one `look` later."""
+    """Of one job, read repeatedly. With `in_background`, a result is available one `look` later."""
 
     def __init__(self, proc_root: str = "/proc", in_background: bool = False) -> None:
         self._proc_root = proc_root

@@ -50,7 +50,7 @@ class HostMemory:
         return KernelMemory(reclaimable, unreclaimable, sum(others))
 
     def available_bytes(self) -> int | None:
-        """As the kernel counts it: one read, for whoever wants to know whether anything moves."""
+        """As the kernel counts it: one read, for a caller that only needs to know whether memory use changes."""
         kib = number_after(self._meminfo.read() or b"", b"MemAvailable:")
         return None if kib is None else kib * KIB
 
@@ -58,7 +58,7 @@ class HostMemory:
         if self.read() is not None:
             return []
         trouble = why_unreadable(self._meminfo.path)
-        reason = f"it cannot be read ({trouble})" if trouble else "it has no MemAvailable, so the kernel is before 3.14"
+        reason = f"it cannot be read ({trouble})" if trouble else "no MemAvailable: the kernel is older than 3.14"
         return [("host memory", f"{self._meminfo.path}: {reason}")]
 
     def close(self) -> None:
@@ -129,7 +129,7 @@ class HostPaging:
             trouble = why_unreadable(self._vmstat.path) or "it has no pgmajfault"
             return [("swap and fault counters", f"{self._vmstat.path}: {trouble}")]
         if paging.refaults is None:
-            return [("refaults", "this kernel does not count them, so thrashing without swap shows later")]
+            return [("refaults", "the kernel does not count them, so thrashing without swap is detected later")]
         return []
 
     def close(self) -> None:
@@ -171,8 +171,8 @@ def _stall(text: bytes, kind: bytes) -> int | None:
 def _why_no_pressure(file: KeptFile) -> str:
     trouble = why_unreadable(file.path)
     if trouble is None:
-        return f"{file.path} is empty; boot with psi=1 to have it"
-    return f"{file.path} cannot be read ({trouble}); the kernel is without PSI, or has it off: boot with psi=1"
+        return f"{file.path} is empty: PSI is off"
+    return f"{file.path} cannot be read ({trouble}): PSI is off, or the kernel is built without it"
 
 
 def refaults_in(text: bytes) -> int | None:

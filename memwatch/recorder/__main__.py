@@ -22,13 +22,13 @@ def main(settings: RecorderSettings) -> int:
     # It asks for the processes itself, when it has something to write.
     machine = Machine(output_folder=state_path(), others_interval_s=float("inf"))
     recorder = Recorder(machine, ProcessSizes(in_background=True), log, settings)
-    _say(f"recording this machine every {settings.interval_s:g} s in {machine_path()}; end it with Ctrl-C")
+    _say(f"recording this machine every {settings.interval_s:g} s in {machine_path()}; stop it with Ctrl-C")
     told: str | None = None
     while True:
         wait_s = recorder.look()
         if log.journal.problem != told:
             told = log.journal.problem
-            _say(told or "the record is written again")
+            _say(told or "recording works again")
         number = ending.wait(wait_s)
         if number is not None:
             recorder.end(number)

@@ -29,7 +29,7 @@ def verdict_mark(x: float, event: Mapping[str, object], level_before: str) -> Ma
     level = str(event.get("level"))
     if level not in ("warn", "act") or rank(level) <= rank(level_before):
         return None
-    return Mark(x, _t(event), level, str(event.get("reason") or "no reason was given"))
+    return Mark(x, _t(event), level, str(event.get("reason") or "no reason recorded"))
 
 
 def action_mark(x: float, event: Mapping[str, object]) -> Mark | None:
@@ -59,10 +59,10 @@ def ending(event: Mapping[str, object]) -> str:
     if event.get("by") == "guard":
         return f"stopped by memwatch (exit code {event.get('code')})"
     if event.get("by") == "user":
-        return "ended because it was told to"
+        return "stopped by you"
     if event.get("signal") is not None:
-        return f"killed by signal {event['signal']}, which memwatch did not send"
-    return f"ended by itself with exit code {event.get('code')}"
+        return f"killed by signal {event['signal']} (not sent by memwatch)"
+    return f"ended with exit code {event.get('code')}"
 
 
 def rank(level: str) -> int:

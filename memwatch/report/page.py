@@ -35,9 +35,9 @@ def report_page(
     show_commands: bool = False,
     zone: tzinfo | None = None,
 ) -> str:
-    """One page in HTML that needs no network and no script. `zone` is where its times are told; None is here.
+    """One page in HTML that needs no network and no script. `zone` is its time zone; None is the local one.
 
-    `events` are read once and not held. Without `show_commands` only the names of programs are told.
+    `events` are read once and not held. Without `show_commands` only the names of programs are shown.
     """
     story = read_story(events, show_commands)
     lettered = list(zip(_LETTERS, diagnosis.findings if diagnosis else (), strict=False))
@@ -93,19 +93,19 @@ def _when(story: RunStory, zone: tzinfo | None) -> str:
 def _tiles(story: RunStory, zone: tzinfo | None) -> Html:
     tiles = []
     if story.most_job_bytes is not None:
-        tiles.append(("The job, at most", format_size(story.most_job_bytes), "in RAM and swap"))
+        tiles.append(("Peak memory of the job", format_size(story.most_job_bytes), "in RAM and swap"))
     if story.least_available_bytes is not None and story.total_bytes is not None:
         at = clock_time(story.least_available_t or 0, zone, story.spans_days)
         when = f"of {format_size(story.total_bytes)}, at {at}"
-        tiles.append(("Least available", format_size(story.least_available_bytes), when))
+        tiles.append(("Lowest available memory", format_size(story.least_available_bytes), when))
     if story.swap_total_bytes:
         used = story.levels.highest("swap") or 0
-        tiles.append(("Swap, at most", format_size(used), f"of {format_size(story.swap_total_bytes)}"))
+        tiles.append(("Peak swap", format_size(used), f"of {format_size(story.swap_total_bytes)}"))
     if (some := story.rates.highest("some")) is not None:
-        tiles.append(("Waited for memory", f"{100 * some:.0f} %", "of the time, at most"))
+        tiles.append(("Highest memory pressure", f"{100 * some:.0f} %", "of the time stalled (PSI)"))
     if stalls := [gap.seconds for gap in story.gaps if gap.kind == GapKind.NO_SAMPLES]:
-        tiles.append(("Longest gap", format_duration(max(stalls)), "nothing was recorded"))
-    tiles.append(("Worst level", story.worst_level, "from calm to act"))
+        tiles.append(("Longest gap", format_duration(max(stalls)), "without samples"))
+    tiles.append(("Highest level", story.worst_level, "of calm, watch, warn, act"))
     cells = [joined([element("dt", name), element("dd", value, element("small", of))]) for name, value, of in tiles]
     return element("dl", *(element("div", cell) for cell in cells), class_="tiles")
 
@@ -113,14 +113,16 @@ def _tiles(story: RunStory, zone: tzinfo | None) -> Html:
 def _diagnosed(diagnosis: Diagnosis | None, lettered: list[tuple[str, Finding]], zone: tzinfo | None) -> Html:
     if diagnosis is None:
         return Html("")
-    parts = [element("h2", "What was found")]
+    parts = [element("h2", "Findings")]
     if lettered:
         parts.append(element("ul", *(_finding(letter, found, zone) for letter, found in lettered), class_="findings"))
     else:
-        parts.append(element("p", "Nothing that would explain a freeze."))
+        parts.append(element("p", "No freeze and no killed job was found."))
     facts = [("Ruled out", diagnosis.ruled_out), ("Not known", diagnosis.not_known)]
-    facts.append(("Looked at", tuple(f"{each.name}: {each.found}" for each in diagnosis.sources if each.found)))
-    facts.append(("Not seen", tuple(f"{each.name}: {each.missing}" for each in diagnosis.sources if each.missing)))
+    facts.append(("Sources", tuple(f"{each.name}: {each.found}" for each in diagnosis.sources if each.found)))
+    facts.append(
+        ("Missing sources", tuple(f"{each.name}: {each.missing}" for each in diagnosis.sources if each.missing))
+    )
     rows = [joined([element("dt", name), element("dd", _list(items))]) for name, items in facts if items]
     return joined([*parts, element("dl", *rows, class_="facts")])
 
@@ -166,7 +168,7 @@ def _events(story: RunStory, zone: tzinfo | None) -> Html:
         )
         for number, mark in enumerate(story.marks, 1)
     ]
-    parts = [element("h2", "What happened"), element("table", element("tbody", *rows))]
+    parts = [element("h2", "Events"), element("table", element("tbody", *rows))]
     if story.lost_marks:
         parts.append(element("p", f"{story.lost_marks} earlier events are not shown.", class_="soft"))
     return joined(parts)
@@ -191,7 +193,7 @@ def _programs(story: RunStory, zone: tzinfo | None) -> Html:
         for program in programs
     ]
     table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
-    return joined([element("h2", "The biggest programs, in RAM and swap"), table])
+    return joined([element("h2", "Largest programs, in RAM and swap"), table])
 
 
 def _footer(story: RunStory, zone: tzinfo | None) -> Html:
@@ -201,7 +203,7 @@ def _footer(story: RunStory, zone: tzinfo | None) -> Html:
     sentences = [f"{story.samples} samples; times are {where[:6]}:{where[6:8]}."]
     if story.set_back_s:
         back = format_duration(story.set_back_s)
-        sentences.append(f"The clock was set back by {back} on the way; the charts go on as if it had not.")
+        sentences.append(f"The clock was set back by {back} during this time; the charts ignore that.")
     sentences += absent(story)
-    sentences.append("Where many samples share a column, it shows all they span, from the lowest to the highest.")
+    sentences.append("Where many samples share a column of pixels, it spans the lowest to the highest.")
     return element("footer", element("p", " ".join(sentences)), element("p", f"memwatch {__version__}"))

@@ -62,15 +62,15 @@ def absent(story: RunStory) -> list[str]:
     """What there is no chart of, and why."""
     remarks = []
     if story.samples and story.total_bytes is None:
-        remarks.append("Memory: this machine does not tell how much is available.")
+        remarks.append("Memory: unknown; this machine does not report available memory.")
     if story.swap_total_bytes == 0:
-        remarks.append("Swap: this machine had none.")
+        remarks.append("Swap: none.")
     if story.samples and not story.rates.knows("some"):
-        remarks.append("Pressure: not known; the kernel does not tell (PSI), or there are too few samples.")
+        remarks.append("Pressure: unknown; the kernel has no PSI, or there are too few samples.")
     if story.knows_gpus and not story.gpus:
-        remarks.append("GPU: this machine has none.")
+        remarks.append("GPU: none.")
     elif story.samples and not story.knows_gpus:
-        remarks.append("GPU: not known.")
+        remarks.append("GPU: unknown.")
     return remarks
 
 
@@ -91,14 +91,14 @@ def _reserve(story: RunStory, total_bytes: int) -> Iterator[Rule]:
     limits = (story.start or {}).get("limits")
     reserve = limits.get("reserve_bytes") if isinstance(limits, dict) else None
     if isinstance(reserve, int) and 0 < reserve < total_bytes:
-        yield Rule(total_bytes - reserve, f"reserve of {short_size(reserve)} begins")
+        yield Rule(total_bytes - reserve, f"reserve of {short_size(reserve)} starts")
 
 
 def _limit(story: RunStory) -> ChartPanel | None:
     limit: Limit | None = story.limit
     if limit is None or not limit.limit_bytes:
         return None
-    lines = [_sized(story, "limit", "in use, without page cache", "job", is_area=True)]
+    lines = [_sized(story, "limit", "used, without page cache", "job", is_area=True)]
     ticks = size_ticks(limit.limit_bytes, most=3)
     return ChartPanel("limit", "Memory limit", f"of {limit.path}", limit.limit_bytes, ticks, lines, is_low=True)
 
@@ -125,7 +125,8 @@ def _swapping(story: RunStory) -> ChartPanel | None:
         Line(story.rates, "in", _peak("in", story.rates.highest("in"), "/s"), "swap-in", is_area=True),
         Line(story.rates, "out", _peak("out", story.rates.highest("out"), "/s"), "swap-out", is_area=True, factor=-1),
     ]
-    return ChartPanel("swapping", "Swapping", "in above, out below", step, ticks, lines, bottom=-step, is_low=True)
+    note = "swap-in above, swap-out below"
+    return ChartPanel("swapping", "Swapping", note, step, ticks, lines, bottom=-step, is_low=True)
 
 
 def _pressure(story: RunStory) -> ChartPanel | None:
@@ -135,9 +136,9 @@ def _pressure(story: RunStory) -> ChartPanel | None:
     top = next(top for top in PRESSURE_TOPS if highest <= top)
     ticks = [Tick(top * part, f"{100 * top * part:g} %") for part in (0, 0.5, 1)]
     lines = [
-        Line(story.rates, "io", _share("waiting for the disk", story, "io"), "disk", is_dashed=True),
-        Line(story.rates, "some", _share("some programs waiting for memory", story, "some"), "some", is_area=True),
-        Line(story.rates, "full", _share("all of them", story, "full"), "full", is_area=True),
+        Line(story.rates, "io", _share("stalled for the disk", story, "io"), "disk", is_dashed=True),
+        Line(story.rates, "some", _share("some programs stalled for memory", story, "some"), "some", is_area=True),
+        Line(story.rates, "full", _share("all programs stalled for memory", story, "full"), "full", is_area=True),
     ]
     known = [line for line in lines if story.rates.knows(line.name)]
     return ChartPanel("pressure", "Pressure", "share of the time stalled", top, ticks, known, is_low=True)

@@ -1,4 +1,4 @@
-"""RunStory: what the events of a run or a record say, taken in once, in bounded space.
+"""RunStory: the content of a run or a record for the page, from one pass over its events, in bounded memory.
 
 The axis is `x`: Unix time, but never going back. A clock that was set back would fold the chart over itself; so from
 there on `x` runs ahead of what the clock says, and the page says so.
@@ -26,11 +26,11 @@ RATE_S = 1.0  # rates are read over at least that: PSI moves in steps, and sampl
 GAP_INTERVALS = 2.5
 SHORTEST_GAP_S = 3.0
 LAST_INTERVALS = 9
-UNTOLD_INTERVAL_S = 1.0  # the guard's slowest, which its journal does not tell
+UNTOLD_INTERVAL_S = 1.0  # the guard's slowest interval, for journals that do not record it
 FIRST_INTERVAL_S = 5.0
 LONGEST_INTERVAL_S = 1e7  # beyond it nobody records
 OUT_OF_ORDER_S = 1.0  # events of one moment may be written in another order; more than that is a clock set back
-MOST_EVERY = 10_000  # what a journal leaves out between two samples is a hundred at the most
+MOST_EVERY = 10_000  # a journal leaves out at most a hundred samples in a row
 MOST_MARKS = 200
 MOST_GAPS = 200
 
@@ -39,8 +39,8 @@ class GapKind(StrEnum):
     """Why there are no samples, in the words of the page. The first may be a freeze; the others are none."""
 
     NO_SAMPLES = "no samples"
-    RESTART = "no samples: the machine was started again"
-    ASLEEP = "asleep, or the clock was set"
+    RESTART = "no samples: the machine was restarted"
+    ASLEEP = "suspended, or the clock was set"
     NOT_RECORDING = "not recording"
 
 
@@ -142,8 +142,8 @@ class _Reader:
         if story.start is None:
             story.start = event
         elif not event.get("continued"):
-            again = "the machine was started again" if _boot(event) != _boot(story.start) else "the recorder was"
-            self._mark(Mark(x, float(str(event["t"])), "start", f"recording begins again: {again}"))
+            again = "the machine was restarted" if _boot(event) != _boot(story.start) else "the recorder was restarted"
+            self._mark(Mark(x, float(str(event["t"])), "start", f"recording starts again: {again}"))
             story.start = event
         story.exit = None
         limits = event.get("limits")

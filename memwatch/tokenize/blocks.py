@@ -162,7 +162,7 @@ class _StreamBlocks:
                 return self._block(at, cut, splitter)
             if limit >= MOST_BLOCK_BYTES:
                 raise MemwatchError(
-                    f"{self._source.name} has a record of more than {format_size(MOST_BLOCK_BYTES)} at byte {at.offset}"
+                    f"{self._source.name} has a record larger than {format_size(MOST_BLOCK_BYTES)} at byte {at.offset}"
                 )
             limit = min(2 * limit, MOST_BLOCK_BYTES)
         return None

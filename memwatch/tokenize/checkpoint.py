@@ -1,6 +1,6 @@
 """Where a partial run stands, and the folder it lives in.
 
-    DIR/.memwatch-partial/checkpoint.json    written anew and renamed, after the data it speaks of is on disk
+    DIR/.memwatch-partial/checkpoint.json    written to a new file and renamed, after the data it describes is on disk
     DIR/.memwatch-partial/*.part             the growing files (outputs.py)
 
 The folder DIR itself is locked while a run works in it.
@@ -91,14 +91,14 @@ class Checkpoint:
         """Raise, naming the change, unless the command asks for what the partial run was making."""
         changes = settings.changes_since(self.settings)
         if len(inputs) != len(self.inputs):
-            changes.append(f"there were {len(self.inputs)} inputs and there are now {len(inputs)}")
+            changes.append(f"the number of inputs was {len(self.inputs)} and is now {len(inputs)}")
         else:
             found = (now.change_since(then) for now, then in zip(inputs, self.inputs, strict=True))
             changes += [change for change in found if change is not None]
         if changes:
             raise MemwatchError(
                 f"cannot resume the partial run: {'; '.join(changes[:3])}. "
-                "Give the same command to continue it, or --fresh to drop it and start over"
+                "Repeat the original command to resume it, or add --fresh to delete it and start over"
             )
 
 
@@ -190,7 +190,7 @@ def _lock(fd: int, folder: Path) -> None:
         except BlockingIOError as error:
             if time.monotonic() > deadline:
                 raise MemwatchError(
-                    f"another memwatch run is working in {folder}; wait for it, or choose another --out"
+                    f"another memwatch run writes to {folder}; wait for it, or choose another --out"
                 ) from error
             time.sleep(0.05)
         except OSError:

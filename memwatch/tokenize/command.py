@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from memwatch import job
-from memwatch.command_line import DOCUMENTS, SHARD_TOKENS, SHARE, SIZE, WORKERS, invoke
+from memwatch.command_line import DOCUMENTS, SHARD_TOKENS, SHARE, SIZE, WORKERS, complete_files, invoke
 from memwatch.errors import ExitCode, printable
 from memwatch.model.units import format_count, format_duration, format_size
 from memwatch.tokenize.settings import (
@@ -30,38 +30,51 @@ NAME = "memwatch run tokenize"
 
 
 @click.command(name="tokenize", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, shell_complete=complete_files)
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for the output [default: that of the first input]."
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Output folder [default: the folder of the first input].",
 )
-@click.option("--mode", type=click.Choice(get_args(Mode)), help="One file, shards, or all in memory until the end.")
-@click.option("--shard-tokens", type=SHARD_TOKENS, help="Tokens in a shard [default: 500M; 100M for llmc and npy].")
+@click.option(
+    "--mode",
+    type=click.Choice(get_args(Mode)),
+    help="One file, shards, or all in memory until the end [default: stream; shard for llmc and npy].",
+)
+@click.option("--shard-tokens", type=SHARD_TOKENS, help="Tokens per shard [default: 500M; 100M for llmc and npy].")
 @click.option("--format", "kind", type=click.Choice(get_args(Format)), default="bin", show_default=True,
-              help="nanoGPT's, llm.c's or build-nanogpt's files.")  # fmt: skip
-@click.option("--encoding", default="gpt2", show_default=True, help="tiktoken's name of the encoding.")
+              help="Output format: bin for nanoGPT, llmc for llm.c, npy for build-nanogpt.")  # fmt: skip
+@click.option("--encoding", metavar="NAME", default="gpt2", show_default=True, help="Encoding, by tiktoken's name.")
 @click.option("--val-ratio", type=SHARE, default="0.0005", show_default=True,
-              help="Share of the text that goes to validation.")  # fmt: skip
-@click.option("--documents", type=DOCUMENTS, default="auto", show_default=True,
-              help="What ends a document in text; every record of jsonl and parquet is one.")  # fmt: skip
+              help="Share of the text for validation.")  # fmt: skip
+@click.option("--documents", type=DOCUMENTS, metavar="auto|none|line|blank|TEXT", default="auto", show_default=True,
+              help="Separator of documents in text; in jsonl and parquet a record is a document.")  # fmt: skip
 @click.option("--engine", type=click.Choice(["auto", "gigatoken", "tiktoken"]), default="auto", show_default=True,
-              help="gigatoken is fast; tiktoken is the reference.")  # fmt: skip
-@click.option("--workers", type=WORKERS, default="auto", show_default=True,
-              help="Processes that encode.")  # fmt: skip
-@click.option("--max-memory", type=SIZE, help="Memory for the whole job [default: 512M].")
-@click.option("--errors", type=click.Choice(get_args(Errors)), help="For bytes that are not UTF-8 [default: replace].")
-@click.option("--text-column", default="text", show_default=True, help="Field or column that holds the text.")
-@click.option("--fresh", is_flag=True, help="Drop a partial run and start over.")
-@click.option("--force", is_flag=True, help="Replace finished output.")
+              help="Tokenizer engine; gigatoken is faster, with the same tokens.")  # fmt: skip
+@click.option("--workers", type=WORKERS, metavar="auto|N", default="auto", show_default=True,
+              help="Number of worker processes.")  # fmt: skip
+@click.option("--max-memory", type=SIZE, help="Memory limit of the whole job [default: 512M].")
+@click.option("--errors", type=click.Choice(get_args(Errors)), help="Handling of invalid UTF-8 [default: replace].")
+@click.option(
+    "--text-column",
+    metavar="NAME",
+    default="text",
+    show_default=True,
+    help="Field or column with the text, in jsonl or parquet.",
+)
+@click.option("--fresh", is_flag=True, help="Delete a partial run and start over.")
+@click.option("--force", is_flag=True, help="Replace finished output in the folder.")
 @click.option("--block-size", type=SIZE, default=DEFAULT_BLOCK_BYTES, hidden=True)
 def tokenize(
     inputs: tuple[str, ...], out: Path | None, mode: Mode | None, shard_tokens: int | None, kind: Format,
     encoding: str, val_ratio: str, documents: str, engine: Any, workers: int | None, max_memory: int | None,
     errors: Errors | None, text_column: str, fresh: bool, force: bool, block_size: int,
 ) -> int:  # fmt: skip
-    """Turn text into tokens for training: exact, fast, in little memory, and safe to interrupt.
+    """Tokenize text for training, in little memory. The tokens are exactly those of tiktoken.
 
-    INPUT is a text, jsonl or parquet file, plain or packed (.gz, .zst); a quoted pattern such as 'data/*.jsonl'; or -
-    for standard input. An interrupted run is continued by the same command.
+    INPUT is a text, jsonl or parquet file, plain or compressed (.gz, .zst), a quoted pattern such as 'data/*.jsonl', or
+    - for standard input. To resume an interrupted run, repeat the same command.
     """
     settings = TokenizeSettings(
         encoding=encoding,
@@ -102,15 +115,13 @@ def summary(result: "Result") -> str:
             path = printable(result.folder / record.name)
             lines.append(f"  {path}  {record.tokens:,} tokens  {format_size(record.size_bytes)}")
     remarks = {
-        "bytes that are not UTF-8 were replaced or left out": totals.replaced_bytes,
-        "inexact cuts in text without a place to cut": totals.inexact_cuts,
-        "records without a text": totals.missing_texts,
+        "bytes that are not UTF-8 were replaced or dropped": totals.replaced_bytes,
+        "inexact cuts in text without safe places to cut": totals.inexact_cuts,
+        "records without text": totals.missing_texts,
     }
     lines += [f"  note: {count:,} {what}" for what, count in remarks.items() if count]
     if result.wants_val and not totals.val_tokens:
-        lines.append(
-            "  note: the text is too short for a share this small: val has no tokens; --val-ratio 0.1 gives it some"
-        )
+        lines.append("  note: val has no tokens: the text is too short for this --val-ratio; try --val-ratio 0.1")
     return "\n".join(lines)
 
 

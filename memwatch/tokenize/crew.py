@@ -131,9 +131,9 @@ class Crew:
         _, status = os.waitpid(member.pid, 0)
         self._members.remove(member)
         code = os.waitstatus_to_exitcode(status)
-        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-        cause = "; the kernel may have done so for want of memory" if code == -signal.SIGKILL else ""
-        raise Broken(f"a worker was {how}{cause}. What was made is kept: give the same command to continue")
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        cause = "; possibly an OOM kill by the kernel" if code == -signal.SIGKILL else ""
+        raise Broken(f"a worker {how}{cause}. Partial output is kept: repeat the same command to resume")
 
     def tokens(self, done: BlockDone) -> memoryview:
         return memoryview(self._slots[done.slot])[: done.tokens * self._token_bytes]

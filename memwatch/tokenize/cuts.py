@@ -70,7 +70,7 @@ class Cuts(Protocol):
     """Finds cuts in a window of an input. Positions are relative to the window, which starts at a cut."""
 
     def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> BlockCut | None:
-        """Where a block of at most `limit` bytes ends; None if the window must grow before one can tell.
+        """Where a block of at most `limit` bytes ends; None if the window must grow first.
 
         `origin` is the window's offset in the input; `at_end` says that no more input follows it."""
 

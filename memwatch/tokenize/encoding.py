@@ -139,7 +139,7 @@ def _encoded(text: str, number: int, errors: Errors, counts: Counts) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         if errors == "strict":
-            raise BadRecord(number, "has half a surrogate pair in its text, and --errors is strict") from error
+            raise BadRecord(number, "has an unpaired surrogate in its text, and --errors is strict") from error
         text, replaced = _LONE_SURROGATE.subn("\ufffd" if errors == "replace" else "", text)
         counts.replaced_bytes += replaced
         return text.encode()

@@ -96,7 +96,7 @@ class Tiktoken:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def renew(self) -> None:
-        """tiktoken remembers nothing."""
+        """tiktoken has no cache to drop."""
 
     def reference_engine(self) -> "Tiktoken":
         return self
@@ -107,7 +107,7 @@ class Tiktoken:
         except (KeyboardInterrupt, SystemExit, MemoryError):
             raise
         except BaseException as error:  # A panic in its Rust code is no Exception.
-            raise MemwatchError(f"tiktoken cannot encode this text ({error}); --engine gigatoken may") from error
+            raise MemwatchError(f"tiktoken cannot encode this text ({error}); try --engine gigatoken") from error
 
 
 def _parts_it_can_take(text: str, pretokenizer: str) -> list[str]:
@@ -177,7 +177,7 @@ def choose(wanted: str, encoding: Encoding, ranks: Path, check: bool) -> Chosen:
     except Exception as error:  # Whatever keeps it from working, tiktoken can do the job.
         why = f"gigatoken cannot be used for {encoding.name} ({error or type(error).__name__})"
         if wanted == "gigatoken":
-            raise MemwatchError(f"{why}; --engine tiktoken is slower and always right") from error
+            raise MemwatchError(f"{why}; use --engine tiktoken, which is slower") from error
         return Chosen(Tiktoken(encoding, ranks), note=f"{why}; using tiktoken, which is slower")
 
 
@@ -198,6 +198,6 @@ def check_against_tiktoken(engine: Engine, encoding: Encoding, ranks: Path) -> N
         pass  # Not asked yet.
     answer = Tiktoken(encoding, ranks).encode(text).astype("<u4").tobytes()
     if tokens != answer:
-        raise MemwatchError(f"{engine.name} {engine.version} gives other tokens than tiktoken {version}")
+        raise MemwatchError(f"{engine.name} {engine.version} gives different tokens than tiktoken {version}")
     with suppress(OSError):
         store(answer, path)

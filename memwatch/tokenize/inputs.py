@@ -67,13 +67,13 @@ class Input:
     def change_since(self, recorded: dict[str, Any]) -> str | None:
         """How this input differs from what an earlier run read, in words."""
         if self.path != recorded["path"]:
-            return f"the input {recorded['path']} is now {self.path}"
+            return f"the input was {recorded['path']} and is now {self.path}"
         if self.size_bytes != recorded["size_bytes"]:
             return f"{self.name} had {recorded['size_bytes']} bytes and now has {self.size_bytes}"
         if self.fingerprint != recorded["fingerprint"]:
-            return f"{self.name} has other contents than it had"
+            return f"{self.name} has changed contents"
         if self.modified_ns != recorded["modified_ns"]:
-            return f"{self.name} was modified since"
+            return f"{self.name} was modified"
         if (self.kind, self.packing) != (recorded["kind"], recorded["packing"]):
             return f"{self.name} was {recorded['kind']} and is now {self.kind}"
         return None
@@ -85,7 +85,7 @@ class Input:
         try:
             now = os.stat(self.path)
         except OSError as error:
-            raise MemwatchError(f"{self.name} went away while it was read: {error.strerror}") from error
+            raise MemwatchError(f"{self.name} was removed while it was read: {error.strerror}") from error
         if (now.st_size, now.st_mtime_ns) != (self.size_bytes, self.modified_ns):
             raise MemwatchError(f"{self.name} changed while it was read; when it is complete, start over with --fresh")
 
@@ -117,7 +117,7 @@ def look_at(path: str, text_column: str, any_bytes: bool = False) -> Input:
         with open(path, "rb", opener=_without_waiting) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise MemwatchError(f"{path} is not a regular file; to read from a pipe, give - and redirect it")
+                raise MemwatchError(f"{path} is not a regular file; to read from a pipe, use - and redirect it")
             head = _head_of(file)
             packing = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
             fingerprint = _fingerprint(file, status.st_size)
@@ -145,7 +145,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def _may_go_on(head: bytes | bytearray) -> bool:
-    """Whether more must be seen to tell what it is: the first record may be long."""
+    """Whether more of the input is needed to recognise its kind: the first record may be long."""
     return len(head) < (LONGEST_RECORD_BYTES if head.lstrip()[:1] == b"{" else SNIFF_BYTES)
 
 
@@ -164,7 +164,7 @@ def _kind(path: str, head: bytes, text_column: str) -> Kind:
     if head.startswith(b"PAR1"):
         return "parquet"
     if suffix == ".parquet":
-        raise MemwatchError(f"{path} is named like a parquet file but is none")
+        raise MemwatchError(f"{path} is named like a parquet file but is not one")
     if suffix in _JSONL_SUFFIXES:
         return "jsonl"
     return "jsonl" if suffix not in _TEXT_SUFFIXES and _is_record(head, text_column) else "text"
@@ -190,12 +190,12 @@ def _refuse_rubbish(path: str, head: bytes) -> None:
     if rubbish > MOST_RUBBISH_FRACTION * len(text):
         raise MemwatchError(
             f"{path} does not look like text ({100 * rubbish / len(text):.0f} % of its beginning is not); "
-            f"to tokenize it all the same, say --errors replace"
+            f"to tokenize it anyway, add --errors replace"
         )
 
 
 def _fingerprint(file: io.BufferedReader, size: int) -> str:
-    """A hash of pieces spread over the whole file: quick, and enough to tell two versions of a file apart."""
+    """A hash of pieces spread over the whole file: fast, and enough to distinguish two versions of a file."""
     digest = hashlib.sha256(str(size).encode())
     last_start = max(size - FINGERPRINT_PIECE_BYTES, 0)
     for i in range(FINGERPRINT_PIECES):
@@ -256,7 +256,7 @@ def _unpacked(file: io.BufferedReader, packing: Packing, path: str) -> io.Buffer
         else:
             from backports import zstd
     except ImportError as error:
-        raise MemwatchError(f"{path} is packed with zstd; to read it: pip install 'memwatch[zstd]'") from error
+        raise MemwatchError(f"{path} is compressed with zstd; to read it: pip install backports.zstd") from error
     unpacked = zstd.ZstdFile(file)
     return unpacked
 
@@ -300,7 +300,7 @@ class Stream:
             raise MemwatchError(_cut_short(self._name)) from error
         except Exception as error:  # Each unpacker has exceptions of its own.
             reason = getattr(error, "strerror", None) or error
-            raise MemwatchError(f"cannot read {self._name} any further: {reason}") from error
+            raise MemwatchError(f"cannot read the rest of {self._name}: {reason}") from error
 
     def close(self) -> None:
         self._file.close()
@@ -314,12 +314,12 @@ class StandardInput:
         self.digest = hashlib.blake2b(digest_size=16)
         while offset:
             data = self.read(min(offset, PACKED_READ_BYTES)) or _fail(
-                "standard input is shorter than in the run to be resumed"
+                "standard input is shorter than in the interrupted run; --fresh starts over"
             )
             self.digest.update(data)
             offset -= len(data)
         if digest is not None and self.digest.hexdigest() != digest:
-            raise MemwatchError("standard input is not what the run to be resumed has read; start over with --fresh")
+            raise MemwatchError("standard input differs from the interrupted run; --fresh starts over")
 
     @property
     def ready(self) -> bool:
@@ -353,7 +353,7 @@ def _look_at_standard_input(text_column: str) -> Input:
         raise MemwatchError(f"cannot read standard input: {error.strerror}") from error
     head = bytes(_head_of_standard_input)
     if head.startswith((*_MAGIC, b"PAR1")):
-        raise MemwatchError("standard input is packed; unpack it first (zcat, zstd -dc), or name the file")
+        raise MemwatchError("standard input is not plain text; decompress it first (zcat, zstd -dc), or name the file")
     return Input(STANDARD_INPUT, "jsonl" if _is_record(head, text_column) else "text", None, None, None, None)
 
 

@@ -34,7 +34,7 @@ class Signals:
             return
         already_stopping, self.stop = self.stop is not None, number
         if not self.patient and not already_stopping:
-            raise Interrupted("interrupted; what was made before is kept: give the same command to continue", number)
+            raise Interrupted("interrupted; partial output is kept: repeat the same command to resume", number)
 
     def finish(self) -> None:
         """All is read; from here on it takes less time to end than to explain why not. While Python shuts down, handled

@@ -1,4 +1,4 @@
-"""manifest.json: what a finished run made from what."""
+"""manifest.json: the inputs, settings and output files of a finished run."""
 
 import json
 import os
@@ -55,9 +55,9 @@ def load(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_text())
     except FileNotFoundError as error:
-        raise MemwatchError(f"{folder} has no {NAME}: no finished run is there") from error
+        raise MemwatchError(f"{folder} has no {NAME}, so it holds no finished output") from error
     except (OSError, ValueError) as error:
         raise MemwatchError(f"cannot read {path}: {error}") from error
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
-        raise MemwatchError(f"{path} is not a manifest that this version of memwatch can read")
+        raise MemwatchError(f"{path} is not a manifest of this version of memwatch")
     return manifest

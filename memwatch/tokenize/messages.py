@@ -1,4 +1,4 @@
-"""What the coordinator and its workers tell each other. Text and tokens travel in shared memory, not in here."""
+"""The messages between the coordinator and its workers. Text and tokens are in shared memory, not in messages."""
 
 from dataclasses import dataclass
 

@@ -102,12 +102,12 @@ class PartFile:
         size = self._header_bytes + state.tokens * self._token_bytes
         if os.fstat(self._fd).st_size < size:
             if state.tokens:
-                raise MemwatchError(f"{self.path} is shorter than its checkpoint says; start over with --fresh")
+                raise MemwatchError(f"{self.path} is shorter than the checkpoint records; start over with --fresh")
             os.pwrite(self._fd, b"\0" * self._header_bytes, 0)
         os.ftruncate(self._fd, size)
         _hash_file(self._fd, self._header_bytes, self._sha256.update)
         if self._sha256.hexdigest() != state.sha256:
-            raise MemwatchError(f"{self.path} is not what its checkpoint says; start over with --fresh")
+            raise MemwatchError(f"{self.path} differs from the checkpoint; start over with --fresh")
         os.lseek(self._fd, 0, os.SEEK_END)
         self.tokens = state.tokens
 
@@ -261,7 +261,7 @@ def publish(records: tuple[FileRecord, ...], partial: Path, folder: Path) -> Non
         if part.exists():
             os.replace(part, folder / record.name)
         elif not (folder / record.name).exists():
-            raise MemwatchError(f"{folder / record.name} was complete and is gone; start over with --fresh")
+            raise MemwatchError(f"{folder / record.name} is missing although it was complete; start over with --fresh")
     sync_folder(partial)
     sync_folder(folder)
 

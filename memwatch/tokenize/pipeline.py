@@ -1,7 +1,7 @@
 """Drives a run: reads blocks, has them encoded, writes tokens in order, and remembers where it stands.
 
 One thread, one loop. It reads while there is room, waits for workers, signals and commands, and writes what is next in
-order. Every few seconds the data is put on disk, and then the checkpoint that speaks of it.
+order. Every few seconds the data is written to disk, and then the checkpoint that describes it.
 """
 
 import time
@@ -167,7 +167,7 @@ class Pipeline:
         self._signals.drain()
         if self._channel is not None and not self._channel.is_open:
             # Whoever ran us is gone. To go on unseen would keep the folder locked against the next attempt.
-            self._stop("memwatch, which ran this job, is gone")
+            self._stop("the guard of this job has exited")
         if self._signals.stop is not None:
             self._stop("stopped", self._signals.stop)
         held = self._limits.held_bytes
@@ -187,14 +187,14 @@ class Pipeline:
         self._crew.shrink()
         self._outputs.switch_to_shards()
         self._checkpoint()
-        self._send_note("switched to shards, with one worker and little memory")
+        self._send_note("switched to shards, with one worker and less memory")
 
     def _stop(self, why: str, number: int = 15) -> None:
         if self._outputs.holds_tokens:
-            kept = "nothing was written yet, because memory mode writes at the end: the same command starts over"
+            kept = "no output was written, because memory mode writes at the end: the same command starts over"
         else:
             self._checkpoint()
-            kept = f"{self._totals.tokens:,} tokens are kept: give the same command to continue"
+            kept = f"{self._totals.tokens:,} tokens are kept: repeat the same command to resume"
         raise Interrupted(f"{why}; {kept}", number)
 
     def _keep_time(self) -> None:

@@ -37,8 +37,8 @@ def plan(max_memory_bytes: int | None, workers: int | None, cores: int, token_by
     if fitting < (workers or 1):
         needed = limit - for_workers + (workers or 1) * a_worker
         raise UsageError(
-            f"{_workers(workers or 1)} cannot stay under --max-memory {format_size(limit)}; "
-            f"give {format_size(needed)} or more"
+            f"--max-memory {format_size(limit)} is too small for {_workers(workers or 1)}; "
+            f"give at least {format_size(needed)}"
         )
     count = workers or min(cores, fitting)
     budget = for_workers // count - SLOTS_A_WORKER * SLOT_BYTES - WORST_GROWTH_BYTES
@@ -48,7 +48,7 @@ def plan(max_memory_bytes: int | None, workers: int | None, cores: int, token_by
 def peak_bytes(
     planned: Plan, max_memory_bytes: int | None, token_bytes: int, reading_bytes: int, text_bytes: float
 ) -> int:
-    """How much a job takes at the most; caches cannot grow further than a small text lets them."""
+    """Peak memory of a job. For a small text it is lower than the limit, because its caches stay small."""
     limit = max_memory_bytes or DEFAULT_MAX_MEMORY_BYTES
     at_rest = planned.workers * (WORKER_FLOOR_BYTES[token_bytes] + SLOTS_A_WORKER * SLOT_BYTES)
     return min(limit, COORDINATOR_BYTES + reading_bytes + at_rest + round(WORST_GROWTH_A_BYTE * text_bytes))
@@ -72,4 +72,4 @@ def cores_here() -> int:
 
 
 def _workers(count: int) -> str:
-    return "a worker" if count == 1 else f"{count} workers"
+    return "1 worker" if count == 1 else f"{count} workers"

@@ -41,7 +41,7 @@ class Meter:
         }
 
     def projected_tokens(self, done_bytes: int, tokens: int) -> int | None:
-        """What was counted, and for the rest what the pieces of it that were looked at before the start tell."""
+        """The tokens counted so far, and for the rest a projection from pieces sampled before the start."""
         if not self.total_bytes or self.expected is None:
             return None
         so_far = self.expected.tokens_up_to(done_bytes)

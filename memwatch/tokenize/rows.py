@@ -52,7 +52,7 @@ class Rows:
         try:
             import pyarrow.parquet
         except ImportError as error:
-            raise MemwatchError(f"{self._name} is parquet; to read it: pip install 'memwatch[parquet]'") from error
+            raise MemwatchError(f"{self._name} is a parquet file; to read it: pip install pyarrow") from error
         try:
             # Read pages as they are needed: the default holds a whole column chunk.
             pyarrow.set_memory_pool(pyarrow.system_memory_pool())
@@ -86,7 +86,7 @@ class Rows:
         except MemwatchError:
             raise
         except Exception as error:  # pyarrow raises several kinds, and OSError for some broken pages.
-            raise MemwatchError(f"cannot read {self._name} any further: {_first_line(error)}") from error
+            raise MemwatchError(f"cannot read the rest of {self._name}: {_first_line(error)}") from error
 
     def close(self) -> None:
         self._file.close()
@@ -135,7 +135,7 @@ class Rows:
         if buffer is None:
             return None
         if buffer.size > LONGEST_RECORD_BYTES:
-            raise MemwatchError(f"{self._name} has a row of more than {format_size(LONGEST_RECORD_BYTES)}")
+            raise MemwatchError(f"{self._name} has a row larger than {format_size(LONGEST_RECORD_BYTES)}")
         text: bytes = buffer.to_pybytes()
         return text
 

@@ -80,19 +80,19 @@ class Session:
                 return self._run_locked(lock)
         except OSError as error:
             if error.errno in NO_SPACE:
-                kept = "nothing was written yet" if self._settings.mode == "memory" else "everything up to now is kept"
+                kept = "no output was written" if self._settings.mode == "memory" else "partial output is kept"
                 raise OutOfSpace(
-                    f"no space is left for {self._folder} ({error.strerror}); {kept}: "
-                    "make room and give the same command to continue"
+                    f"the disk of {self._folder} is full ({error.strerror}); {kept}: "
+                    "free disk space and repeat the same command to resume"
                 ) from error
-            raise MemwatchError(f"cannot write in {self._folder}: {error.strerror or error}") from error
+            raise MemwatchError(f"cannot write to {self._folder}: {error.strerror or error}") from error
 
     def _look_at_inputs(self) -> None:
         settings = self._settings
         self._inputs = find_inputs(self._request.inputs, settings.text_column, self._request.any_bytes)
         if all(source.size_bytes == 0 for source in self._inputs):
             names = ", ".join(source.name for source in self._inputs)
-            raise MemwatchError(f"{names} is empty: there is nothing to tokenize")
+            raise MemwatchError(f"{names} is empty: nothing to tokenize")
 
     def _output_folder(self) -> Path:
         first = self._inputs[0]
@@ -102,7 +102,7 @@ class Session:
         except FileExistsError as error:
             raise UsageError(f"--out {folder} is a file, not a folder") from error
         except OSError as error:
-            raise MemwatchError(f"cannot make the folder {folder}: {error.strerror}") from error
+            raise MemwatchError(f"cannot create the folder {folder}: {error.strerror}") from error
         return folder
 
     def _run_locked(self, lock: int) -> Result:
@@ -157,7 +157,7 @@ class Session:
             found.add(manifests.NAME)
         for source, name in itertools.product(self._inputs, found):
             if not source.is_standard_input and os.path.samefile(source.path, self._folder / name):
-                raise UsageError(f"the input {source.path} has a name that the output would take; choose another --out")
+                raise UsageError(f"the output would overwrite the input {source.path}; choose another --out")
         return sorted(found)
 
     def _checkpoint(
@@ -232,7 +232,7 @@ class Session:
             self._drop_if_nothing_made(totals)
             raise OutOfSpace(
                 f"the output needs about {format_size(needed)} and {self._folder} has {format_size(free)} free; "
-                "make room, or choose another --out"
+                "free disk space, or choose another --out"
             )
 
     def _check_inputs_again(self, totals: Totals) -> None:
@@ -241,7 +241,7 @@ class Session:
         if totals.text_bytes == 0:
             self._drop_if_nothing_made(totals)
             names = ", ".join(source.name for source in self._inputs)
-            raise MemwatchError(f"{names} is empty: there is nothing to tokenize")
+            raise MemwatchError(f"{names} is empty: nothing to tokenize")
 
     def _drop_if_nothing_made(self, totals: Totals) -> None:
         if totals.tokens == 0:

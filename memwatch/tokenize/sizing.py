@@ -18,7 +18,7 @@ from memwatch.tokenize.vocabulary import Encoding
 PIECES = 16
 PIECE_BYTES = 32 * KIB
 MOST_FILES = 64
-# How much text a packed byte stands for at the least. Too low is on the safe side: nobody is turned away for nothing.
+# Least text bytes per compressed byte. Low is on the safe side: no run is refused without reason.
 LEAST_UNPACKING = 2
 
 

@@ -44,7 +44,7 @@ def _verified(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | N
     problems = [problem for record in manifest["files"] for problem in _problems_of_file(folder, record, manifest)]
     for split, tokens in manifest["tokens"].items():
         if sum(record["tokens"] for record in manifest["files"] if record["split"] == split) != tokens:
-            problems.append(f"the {split} files do not have {tokens} tokens together, as the manifest says")
+            problems.append(f"the {split} files together do not have the {tokens} tokens of the manifest")
     sampled = 0
     if inputs and not problems:
         for tokens, problem in _samples(folder, manifest, encoding, inputs, samples, random.Random(seed)):
@@ -62,7 +62,7 @@ def _problems_of_file(folder: Path, record: dict[str, Any], manifest: dict[str, 
         if size != record["size_bytes"]:
             yield f"{path} has {size} bytes and should have {record['size_bytes']}"
         elif sha256_of(path) != record["sha256"]:
-            yield f"{path} has other contents than when it was made"
+            yield f"{path} has changed: its SHA-256 differs from the manifest"
     except OSError as error:
         yield f"cannot read {path}: {error.strerror}"
         return
@@ -70,7 +70,7 @@ def _problems_of_file(folder: Path, record: dict[str, Any], manifest: dict[str, 
     kind = manifest["settings"]["format"]
     with path.open("rb") as file:
         if file.read(HEADER_BYTES[kind]) != header(kind, record["tokens"], encoding):
-            yield f"{path} does not begin with the header of {record['tokens']} tokens"
+            yield f"{path} does not start with a header for {record['tokens']} tokens"
 
 
 def _samples(
@@ -81,7 +81,7 @@ def _samples(
     samples: int,
     chance: random.Random,
 ) -> Iterator[tuple[int, str | None]]:
-    """Tokenize the input anew with tiktoken from some of the marks on, and compare."""
+    """Tokenize parts of the input with tiktoken, from some of the marks on, and compare."""
     inputs = _same_inputs(names, manifest)
     settings = TokenizeSettings(**manifest["settings"])
     encoder = BlockEncoder(Tiktoken(encoding, rank_file(encoding)), encoding, settings)
@@ -106,12 +106,12 @@ def _samples(
 def _same_inputs(names: tuple[str, ...], manifest: dict[str, Any]) -> list[Input]:
     recorded = manifest["inputs"]
     if len(names) != len(recorded):
-        raise MemwatchError(f"the output was made from {len(recorded)} inputs; give each with --input, in that order")
+        raise MemwatchError(f"the output has {len(recorded)} inputs; name each with --input, in the original order")
     inputs = []
     for name, then in zip(names, recorded, strict=True):
         now = look_at(name, manifest["settings"]["text_column"], any_bytes=True)
         if now.fingerprint is None or now.fingerprint != then["fingerprint"]:
-            raise MemwatchError(f"{now.name} is not the file that the output was made from ({then['path']})")
+            raise MemwatchError(f"{now.name} differs from the input in the manifest ({then['path']})")
         inputs.append(now)
     return inputs
 

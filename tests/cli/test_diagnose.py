@@ -120,7 +120,7 @@ class TestLogs:
         path.write_text("My machine froze again.\nI think it ran out of memory, but the log is empty.\n")
         done = memwatch("diagnose", "--log", path)
         assert (done.code, done.err) == (0, "")
-        assert done.out.startswith("Nothing was found in this log that would explain")
+        assert done.out.startswith("No freeze and no killed job was found in this log.")
 
     def test_escape_sequences_in_a_log_are_shown_harmlessly(self, tmp_path: Path) -> None:
         path = tmp_path / "evil.log"
@@ -147,7 +147,7 @@ def test_a_run_that_went_well_has_nothing_wrong(tmp_path: Path) -> None:
     whole_run(path)
     done = memwatch("diagnose", path)
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("Nothing was found that would explain a freeze or a killed job.")
+    assert done.out.startswith("No freeze and no killed job was found.")
 
 
 def test_json_says_the_same(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_command_lines_are_shown_only_when_asked_for(tmp_path: Path) -> None:
         (["/no/such.jsonl"], 1, "no such file"),
         (["--since", "yesterday"], 2, "write it as 90min, 12h or 7d"),
         (["--input", __file__], 2, "needs --script"),
-        (["last", "--script", __file__], 2, "one at a time"),
+        (["last", "--script", __file__], 2, "not both"),
         (["--script", "/no/such.py"], 2, "does not exist"),
         (["--log", "/no/such.log"], 1, "cannot read such.log"),
         (["--log", __file__, "--boot", "-1"], 2, "use one"),
@@ -196,13 +196,13 @@ class TestScripts:
     def test_lines_are_pointed_at(self) -> None:
         done = memwatch("diagnose", "--script", EXAMPLES / "mission.py", "--input", __file__)
         assert (done.code, done.err) == (3, "")
-        assert done.out.startswith("mission.py holds everything in memory in 2 places\n")
+        assert done.out.startswith("mission.py holds all data in memory in 2 places\n")
         assert "line 15   all_tokens.extend(enc.encode_ordinary(chunk))" in done.out
         assert "INPUT" in done.out
 
     def test_a_script_that_is_fine(self) -> None:
         done = memwatch("diagnose", "--script", EXAMPLES / "openwebtext.py")
-        assert (done.code, done.out) == (0, "openwebtext.py: no line was found that holds everything in memory\n")
+        assert (done.code, done.out) == (0, "openwebtext.py: found no line that holds all data in memory\n")
 
     def test_json(self) -> None:
         done = memwatch("diagnose", "--script", EXAMPLES / "mission.py", "--json")
@@ -213,14 +213,14 @@ class TestScripts:
         path.write_text("def (:\n")
         done = memwatch("diagnose", "--script", path)
         assert done.code == 1
-        assert "is not Python that can be read in line 1" in error_of(done)
+        assert "is not valid Python (line 1)" in error_of(done)
 
     def test_nothing_is_called_fine_that_was_not_followed(self, tmp_path: Path) -> None:
         path = tmp_path / "prepare.py"
         path.write_text("from lib import load_documents\nout = []\nfor doc in load_documents():\n    out.append(doc)\n")
         done = memwatch("diagnose", "--script", path)
         assert done.code == 0
-        assert "but not all could be followed" in done.out
+        assert "but could not follow all of it" in done.out
         assert "line 4: the loop goes through load_documents(), which is defined elsewhere" in done.out
 
     def test_a_notebook_names_cell_and_line(self, tmp_path: Path) -> None:

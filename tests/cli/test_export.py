@@ -121,10 +121,10 @@ def test_what_one_may_not_read_is_one_sentence(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["last"], "say what to write"),
+        (["last"], "an output is missing"),
         (["last", "--csv", "-", "--json", "-"], "only one of"),
         (["last", "--csv", "-", "--hours", "2"], "--hours is for the machine's record"),
-        (["last", "--csv", "-"], "there are no runs yet"),
+        (["last", "--csv", "-"], "no runs yet"),
         (["nowhere.jsonl", "--csv", "-"], "is not a journal"),
     ],
 )

@@ -154,7 +154,7 @@ def test_a_folder_one_may_not_look_into_is_one_sentence(
         monkeypatch.setenv("XDG_STATE_HOME", folder)
         with as_nobody():
             assert invoke(runs, "memwatch runs", []) == 1
-    assert capsys.readouterr().err == f"memwatch: cannot look into {folder}/memwatch/runs: Permission denied\n"
+    assert capsys.readouterr().err == f"memwatch: cannot read {folder}/memwatch/runs: Permission denied\n"
 
 
 def test_a_narrow_terminal_still_shows_what_was_run() -> None:

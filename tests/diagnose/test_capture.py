@@ -48,7 +48,7 @@ def test_one_that_hangs_is_ended(program: Program, tmp_path: Path) -> None:
     captured = Captured()
     script = f"echo $$ > {tmp_path}/pid; echo one; exec sleep {HANG_S}"
     assert list(command_lines([program(script)], captured, seconds=0.5)) == ["one"]
-    assert captured.cut_short == "it was not done after 0 s"
+    assert captured.cut_short == "it did not finish in 0 s"
     pid = int((tmp_path / "pid").read_text())
     assert not os.path.exists(f"/proc/{pid}")
 

@@ -41,5 +41,5 @@ def test_an_input_that_cannot_be_measured_is_judged_by_its_size(tmp_path: Path) 
 
 
 def test_an_input_that_is_gone_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(MemwatchError, match="cannot look at"):
+    with pytest.raises(MemwatchError, match="cannot read"):
         forecast_of(str(tmp_path / "gone"))

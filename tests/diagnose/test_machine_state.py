@@ -51,7 +51,7 @@ def test_a_machine_that_tells_nothing_is_unknown(tmp_path: Path) -> None:
     state = read_state(NOW_T, [], proc_root=tree.proc, sys_root=tree.sys, self_pid=SELF_PID)
     assert state.settings == Settings()
     assert (state.uptime_s, state.cpu_some_avg300, state.disks) == (None, None, ())
-    assert state_source(state).missing == "memory cannot be read here"
+    assert state_source(state).missing == "memory cannot be read"
 
 
 def test_command_lines_are_shown_when_asked_for(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_without_a_journal_the_files_are_read(places: Places, tmp_path: Path) ->
     events, sources = read_logs(NOW_T, LONG_AGO_T, where)
     assert events is not None
     assert len(events.events) == 2  # The same lines in two files are one event each.
-    assert sources[0].missing == "nothing in it (No journal files were found.)"
+    assert sources[0].missing == "empty (No journal files were found.)"
     assert [source.found is not None for source in sources] == [False, False, True, True, False]
 
 
@@ -76,7 +76,7 @@ def test_a_journal_that_hangs_is_passed_over(places: Places, monkeypatch: pytest
     monkeypatch.setattr("memwatch.diagnose.collect.capture.command_lines.__defaults__", (1 << 20, 0.3))
     events, sources = read_logs(NOW_T, LONG_AGO_T, places(journalctl="exec sleep 100", dmesg="exec sleep 100"))
     assert events is None
-    assert all("not done after" in str(source.missing) for source in sources if "log/" not in source.name)
+    assert all("did not finish in" in str(source.missing) for source in sources if "log/" not in source.name)
 
 
 def test_a_huge_journal_is_read_quickly_and_held_small(places: Places) -> None:

@@ -78,7 +78,7 @@ def test_asked_to_stop_it_keeps_its_work_and_says_so(
         send(running.process.pid, number)
         code, err = running.finish()
     assert code == 128 + number
-    assert "give the same command to continue" in err
+    assert "repeat the same command to resume" in err
     assert "Traceback" not in err
     done = memwatch("run", "tokenize", *command)
     assert done.code == 0, done.err
@@ -97,7 +97,7 @@ def test_ctrl_c_reaches_everyone_and_is_taken_once(long_text: Path, tmp_path: Pa
         os.killpg(running.process.pid, signal.SIGINT)
         code, err = running.finish()
     assert code == 130
-    assert err.count("give the same command to continue") == 1
+    assert err.count("repeat the same command to resume") == 1
     assert "Traceback" not in err
 
 
@@ -109,7 +109,7 @@ def test_when_the_guard_is_killed_the_job_keeps_its_work_and_ends(long_text: Pat
         code, err = running.finish()
         wait_until(lambda: not any(state_of(pid) for pid in job), "the job and its worker end")
     assert code == 143
-    assert "give the same command to continue" in err
+    assert "repeat the same command to resume" in err
 
 
 def test_when_the_front_is_killed_the_job_ends_with_it_and_the_same_command_goes_on(
@@ -163,7 +163,7 @@ def test_a_second_run_in_the_same_folder_is_refused(long_text: Path, tmp_path: P
         send(running.job(), signal.SIGSTOP)
         done = tokenize(long_text, "--out", tmp_path, *SLOW)
     assert done.code == 1
-    assert "another memwatch run is working in" in error_of(done)
+    assert "another memwatch run writes to" in error_of(done)
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_changed_input_is_refused_by_name(stopped: tuple[Path, Path], tokenize: 
     os.utime(source, ns=(original.st_atime_ns, original.st_mtime_ns))
     done = tokenize(source, "--out", out, "--val-ratio", "0")
     assert done.code == 1
-    assert f"{source} has other contents than it had" in error_of(done)
+    assert f"{source} has changed contents" in error_of(done)
     with source.open("ab") as file:
         file.write(b"more")
     done = tokenize(source, "--out", out, "--val-ratio", "0")
@@ -265,7 +265,7 @@ def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(
         code, err = running.finish()
     # THEN the run stops with what it has
     assert code == 124, err
-    assert "make room and give the same command to continue" in err
+    assert "make room and repeat the same command to resume" in err
     # AND goes on when there is room
     (small_disk / "other").unlink()
     done = memwatch("run", "tokenize", *command)
@@ -283,7 +283,7 @@ def test_standard_input_can_be_resumed_if_it_is_the_same(real_text: Path, tmp_pa
     with other.open("rb") as file:
         done = tokenize("-", "--out", tmp_path, stdin=file)
         assert done.code == 1
-        assert "standard input is not what the run to be resumed has read" in error_of(done)
+        assert "standard input differs from the interrupted run" in error_of(done)
     with real_text.open("rb") as file:
         assert tokenize("-", "--out", tmp_path, stdin=file).code == 0
     assert tokenize(real_text, "--out", tmp_path / "whole").code == 0

@@ -13,11 +13,7 @@ import pytest
 
 from memwatch.decide.reserve import Reserve
 from memwatch.guard.scope import job_scope as scope_module
-<<<<<<< HEAD
-from memwatch.guard.scope.dbus_message import HEADER_BYTES, Field, Kind, Message, decode, encode, message_length
-=======
 from memwatch.guard.scope.dbus_message import HEADER_BYTES, Field, Message, MessageType, decode, encode, message_length
->>>>>>> 1565fe0353be42f929da8836456c4dc04fd46d74
 from memwatch.guard.scope.job_scope import JobScope
 from memwatch.guard.scope.placement import find_place, seek_place
 from memwatch.model.sample import Limit, Memory, Sample

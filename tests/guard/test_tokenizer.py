@@ -22,7 +22,7 @@ def test_the_guard_switches_the_tokenizer_to_shards(long_text: Path, long_tokens
         watched.tell("shard")
         action = watched.event("action", action="shard")
         assert (action["by"], action["result"]) == ("user", "done")
-        watched.event("note", text="switched to shards, with one worker and little memory")
+        watched.event("note", text="switched to shards, with one worker and less memory")
         assert watched.event("exit")["code"] == 0
     shards = sorted(tmp_path.glob("train_shard_*.bin"))
     assert np.array_equal(np.concatenate([read_tokens(path) for path in shards]), long_tokens)
@@ -38,7 +38,7 @@ def test_under_pressure_the_guard_switches_it_by_itself(tmp_path: Path, gpt2_ref
         Watched(*tokenize, cage=small, reserve_bytes=200 * MIB, pause_timeout_s=1000) as watched,
     ):
         assert watched.event("action", action="shard")["by"] == "guard"
-        watched.event("note", text="switched to shards, with one worker and little memory")
+        watched.event("note", text="switched to shards, with one worker and less memory")
         assert watched.event("exit")["code"] == 0
     shards = sorted(tmp_path.glob("train_shard_*.bin"))
     tokens = np.concatenate([read_tokens(path) for path in shards])

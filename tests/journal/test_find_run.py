@@ -41,7 +41,7 @@ def test_what_is_not_there_is_said_in_one_sentence(runs: Path, called: str) -> N
 
 
 def test_what_could_be_several_is_not_guessed(runs: Path) -> None:
-    with pytest.raises(UsageError, match="any of 2 runs"):
+    with pytest.raises(UsageError, match="matches 2 runs"):
         journal_of("20261116")
 
 

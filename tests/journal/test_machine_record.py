@@ -163,9 +163,7 @@ def test_what_is_not_ours_is_left_alone(folder: Path) -> None:
 
 def test_one_recorder_for_one_user(folder: Path) -> None:
     log = opened()
-    with pytest.raises(
-        MemwatchError, match=f"another memwatch record is at work for you already, process {os.getpid()}"
-    ):
+    with pytest.raises(MemwatchError, match=f"another memwatch record of yours is running, process {os.getpid()}"):
         opened()
     log.close()
     opened().close()

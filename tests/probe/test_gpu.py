@@ -232,4 +232,4 @@ def test_a_driver_that_hangs_does_not_hold_up_a_reading(nvidia: Nvidia) -> None:
         """,
         STUB_HANG_S=30,
     )
-    assert output == "[None, None, None] True the graphics driver does not answer\n"
+    assert output == "[None, None, None] True the GPU driver does not respond\n"

@@ -73,7 +73,7 @@ def test_a_broken_graphics_driver_is_named(tmp_path: Path) -> None:
     trees.add_card(tree, "0000:01:00.0", "0x10de", "nvidia")
     machine = Machine(tree.proc, tree.sys, self_pid=SELF_PID, gpus_in_background=False)
     assert machine.sample(0.0, 0.0, ()).gpus is None
-    assert "graphics card" in [what for what, _ in machine.missing()]
+    assert "GPU" in [what for what, _ in machine.missing()]
 
 
 def test_disk_space_is_that_of_the_folder_to_be_made(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_second_recorder_is_told_that_there_is_one() -> None:
     with recording() as recorder:
         second = memwatch("record")
         assert second.code == 1
-        assert f"another memwatch record is at work for you already, process {recorder.pid}" in error_of(second)
+        assert f"another memwatch record of yours is running, process {recorder.pid}" in error_of(second)
 
 
 def test_a_state_folder_that_cannot_be_used_is_one_sentence(state: Path) -> None:

@@ -69,7 +69,7 @@ def test_the_first_line_says_what_happened() -> None:
 
 
 def test_nothing_found_is_said() -> None:
-    assert "Nothing that would explain a freeze." in report_page(freeze(), Diagnosis())
+    assert "No freeze and no killed job was found." in report_page(freeze(), Diagnosis())
 
 
 def test_what_happened_is_told_with_times() -> None:
@@ -77,8 +77,8 @@ def test_what_happened_is_told_with_times() -> None:
     assert "14:26:12" in text
     assert "RAM is full in about 12 s at this rate (the job grows 156.0 MiB/s)" in text
     assert "you resumed the job" in text
-    assert "killed by signal 9, which memwatch did not send" in text
-    assert "What was found" not in text
+    assert "killed by signal 9 (not sent by memwatch)" in text
+    assert "Findings" not in text
 
 
 def test_only_names_of_programs_are_told_unless_asked() -> None:
@@ -106,7 +106,7 @@ def test_the_page_needs_nothing_but_itself() -> None:
 def test_what_is_not_known_is_said_and_not_drawn() -> None:
     page = report_page([sample_event(sample(1000.0 + second)) for second in range(5)], zone=UTC)
     text = checked(page).text
-    assert "Swap: this machine had none." in text
+    assert "Swap: none." in text
     assert "no end was recorded" in text
     assert 'id="swap"' not in page
     assert 'id="limit"' in page

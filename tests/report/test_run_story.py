@@ -68,7 +68,7 @@ def test_thinned_samples_are_no_gap() -> None:
 
 def test_a_machine_that_slept_is_not_called_frozen() -> None:
     story = story_of(*[at(1000.0 + n) for n in range(10)], at(5000.0, clock_s=1010.0))
-    assert [gap.kind for gap in story.gaps] == ["asleep, or the clock was set"]
+    assert [gap.kind for gap in story.gaps] == ["suspended, or the clock was set"]
 
 
 def test_a_clock_set_back_does_not_fold_the_chart() -> None:
@@ -92,8 +92,8 @@ def test_a_restart_of_the_machine_is_told() -> None:
     events: list[Event] = [started(0.0, "one"), *(sample_event(at(float(n), 500.0 + n)) for n in range(10))]
     events += [started(300.0, "two"), *(sample_event(at(300.0 + n, 5.0 + n)) for n in range(10))]
     story = read_story(events)
-    assert [gap.kind for gap in story.gaps] == ["no samples: the machine was started again"]
-    assert [mark.text for mark in story.marks] == ["recording begins again: the machine was started again"]
+    assert [gap.kind for gap in story.gaps] == ["no samples: the machine was restarted"]
+    assert [mark.text for mark in story.marks] == ["recording starts again: the machine was restarted"]
     assert len(list(story.rates.runs("some"))) == 2
 
 

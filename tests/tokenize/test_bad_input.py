@@ -165,20 +165,20 @@ def test_a_record_that_is_too_long_is_refused(tokenize: Run, tmp_path: Path) -> 
     path.write_text(GOOD + "\n" + json.dumps({"text": "x" * (17 << 20)}) + "\n")
     done = tokenize(path)
     assert done.code == 1
-    assert "a record of more than 16.0 MiB" in error_of(done)
+    assert "a record larger than 16.0 MiB" in error_of(done)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--encoding", "gpt5"), "there is no encoding 'gpt5'"),
-        (("--val-ratio", "2"), "must be at least 0 and less than 1"),
-        (("--val-ratio", "some"), "is not a share"),
+        (("--encoding", "gpt5"), "unknown encoding 'gpt5'"),
+        (("--val-ratio", "2"), "at least 0 and less than 1"),
+        (("--val-ratio", "some"), "is not a ratio"),
         (("--max-memory", "lots"), "is not a size"),
-        (("--max-memory", "10M"), "give 144.0 MiB or more"),
-        (("--workers", "9", "--max-memory", "512M"), "9 workers cannot stay under"),
+        (("--max-memory", "10M"), "give at least 144.0 MiB"),
+        (("--workers", "9", "--max-memory", "512M"), "is too small for 9 workers"),
         (("--workers", "0"), "not a number of workers"),
-        (("--shard-tokens", "0"), "too little"),
+        (("--shard-tokens", "0"), "too small"),
         (("--documents", ""), "cannot be empty"),
         (("--mode", "fast"), "is not one of"),
         (("--nonsense",), "No such option"),
@@ -216,7 +216,7 @@ def test_a_missing_vocabulary_says_how_to_get_it(tokenize: Run, tmp_path: Path) 
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "TIKTOKEN_CACHE_DIR": str(tmp_path / "t")}
     done = tokenize(tmp_path / "a.txt", "--encoding", "o200k_base", env=environment)
     assert done.code == 1
-    assert "run once with internet access" in error_of(done)
+    assert "run once while online" in error_of(done)
     left = {path.name for path in tmp_path.iterdir()} - {"cache", "t"}
     assert left == {"a.txt"}, "no partial run stays behind"
 
@@ -257,7 +257,7 @@ def test_no_permission_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str
     readable = tmp_path / "readable.txt"
     readable.write_text("one two")
     readable.chmod(0o644)
-    for path, words in ((secret, f"cannot read {secret}"), (readable, f"cannot write in {tmp_path}")):
+    for path, words in ((secret, f"cannot read {secret}"), (readable, f"cannot write to {tmp_path}")):
         # Forked, not run anew: nobody may not be allowed to run this very Python.
         pid = os.fork()
         if pid == 0:

@@ -85,7 +85,7 @@ def test_a_failing_gigatoken_falls_back_with_one_line(gpt2: Encoding, monkeypatc
     chosen = choose("auto", gpt2, rank_file(gpt2), check=True)
     assert chosen.engine.name == "tiktoken"
     assert chosen.note is not None
-    assert "gives other tokens than tiktoken" in chosen.note
+    assert "gives different tokens than tiktoken" in chosen.note
     assert "\n" not in chosen.note
 
 

@@ -200,7 +200,7 @@ sys.exit(main())
 def test_a_screen_that_fails_gives_way_to_lines_and_the_job_goes_on(tmp_path: Path) -> None:
     script = f"while ! [ -e {tmp_path}/go ]; do echo here; sleep 0.3; done; echo still here; exit 7"
     with Terminal(sys.executable, "-c", BREAKS, "run", "--", "sh", "-c", script) as terminal:
-        terminal.see("the screen failed (ValueError: a bug); the job goes on, in plain lines")
+        terminal.see("the screen failed (ValueError: a bug); the job keeps running")
         (tmp_path / "go").touch()
         terminal.see("still here")
         assert terminal.end() == 7
@@ -212,7 +212,7 @@ def test_a_screen_that_fails_gives_way_to_lines_and_the_job_goes_on(tmp_path: Pa
     [
         ({"LC_ALL": "C"}, "the locale is not UTF-8; --ascii draws the full screen without it"),
         ({"LC_ALL": "de_DE.ISO-8859-1"}, "the locale is not UTF-8"),
-        ({"TERM": "dumb"}, "TERM=dumb cannot draw"),
+        ({"TERM": "dumb"}, "TERM=dumb cannot show the full screen"),
     ],
 )
 def test_a_terminal_that_cannot_draw_gets_lines_and_is_told_why(environment: dict[str, str], why: str) -> None:
@@ -322,7 +322,7 @@ def test_a_guard_that_is_killed_does_not_take_the_job_with_it(tmp_path: Path) ->
         job = _pid_in(tmp_path / "pid")
         guard = next(guard for guard in children(terminal.pid) if job in children(guard))
         send(guard, signal.SIGKILL)
-        terminal.see("the guard was killed; the job goes on without it")
+        terminal.see("the guard was killed; the job keeps running without protection")
         (tmp_path / "go").touch()
         terminal.see("line 6")
         assert terminal.end() == 4

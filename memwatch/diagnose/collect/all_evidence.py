@@ -117,7 +117,7 @@ def _last_journal(wanted: Wanted, sources: list[Source]) -> Path | None:
         found = journals(Path(runs_path()))
         if found and found[-1].stat().st_mtime >= wanted.since_t:
             return found[-1]
-        missing = "nothing was run lately" if found else "nothing was run yet"
+        missing = "no run in this period" if found else "no run yet"
     except OSError as error:
         missing = str(error.strerror)
     sources.append(Source("the last run", missing=missing))
@@ -140,7 +140,7 @@ def _machine(
         sources.append(Source("memwatch record", missing=f"{error.filename or 'its files'}: {error.strerror}"))
         return []
     if not timeline.samples:
-        why = "it did not run then; `memwatch record`, kept running, shows who grew before a freeze"
+        why = "it was not running; `memwatch record`, if it always runs, shows which program grew before a freeze"
         sources.append(Source("memwatch record", missing=why))
         return []
     found = format_number(timeline.samples, "sample")

@@ -37,7 +37,7 @@ def command_lines(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints, env=environment
             )
         except OSError as error:
-            captured.trouble = f"{command[0]} cannot be run ({error.strerror})"
+            captured.trouble = f"cannot run {command[0]} ({error.strerror})"
             captured.missing = isinstance(error, FileNotFoundError)
             return
         try:
@@ -83,7 +83,7 @@ def _chunks(process: "subprocess.Popen[bytes]", captured: Captured, most_bytes: 
         selector.register(fd, selectors.EVENT_READ)
         while True:
             if not selector.select(max(deadline_s - time.monotonic(), 0)):
-                captured.cut_short = f"it was not done after {seconds:.0f} s"
+                captured.cut_short = f"it did not finish in {seconds:.0f} s"
                 return
             chunk = os.read(fd, _CHUNK_BYTES)
             if not chunk:

@@ -73,7 +73,7 @@ def _feed(builder: TimelineBuilder, events: Iterable[Event], processes_s: float)
 
 
 def _samples(builder: TimelineBuilder, events: Iterable[Event], processes_s: float) -> Iterator[tuple[Sample, int]]:
-    """The samples; the other events tell the builder where a recording begins and ends."""
+    """The samples; from the other events the builder sees where a recording starts and ends."""
     processes_t = float("-inf")
     for event in events:
         kind = event["event"]
@@ -96,7 +96,7 @@ def _samples(builder: TimelineBuilder, events: Iterable[Event], processes_s: flo
 
 @dataclass(slots=True)
 class _Seen:
-    """What the journal of a run has told so far, beside its samples."""
+    """What the journal of a run holds besides its samples, as far as it has been read."""
 
     pids: set[int] = field(default_factory=set)
     actions: list[tuple[str, float]] = field(default_factory=list)

@@ -19,14 +19,14 @@ def forecast_of(path: str) -> InputForecast:
     try:
         size_bytes = os.stat(path).st_size
     except OSError as error:
-        raise MemwatchError(f"cannot look at {path}: {error.strerror}") from error
+        raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
     memory = HostMemory("/proc").read()
     available_bytes = None if memory is None else memory.available_bytes
     return measured(_estimated(path), size_bytes) or InputForecast.from_size(size_bytes, available_bytes)
 
 
 def measured(estimate: Mapping[str, object], size_bytes: int) -> InputForecast | None:
-    """From the JSON of `memwatch estimate`; None if it does not tell."""
+    """From the JSON of `memwatch estimate`; None if it has no such value."""
     tokens, script, memory = (_part(estimate, key) for key in ("tokens", "list_script", "memory"))
     least, most, per_token = _number(tokens, "low"), _number(tokens, "high"), _number(script, "bytes_per_token")
     if least is None or most is None or per_token is None:

@@ -42,7 +42,7 @@ def read_state(
 
 
 def state_source(state: State) -> Source:
-    """What a person may want to know of it, in a line."""
+    """The state of the machine in one line, for the list of sources."""
     memory, settings, pressure = state.sample.memory, state.settings, state.sample.pressure
     words = []
     if memory is not None:
@@ -53,7 +53,7 @@ def state_source(state: State) -> Source:
     words += limits[:1]
     if pressure is not None and state.uptime_s is not None:
         stalled = format_duration(pressure.memory_full_us / 1e6)
-        words.append(f"all stalled for memory {stalled} in {format_duration(state.uptime_s)}")
+        words.append(f"all programs stalled for memory for {stalled} in {format_duration(state.uptime_s)}")
     known = {
         "swappiness": settings.swappiness,
         "overcommit": settings.overcommit,
@@ -62,12 +62,12 @@ def state_source(state: State) -> Source:
         "min_ttl_ms": settings.min_ttl_ms,
     }
     if state.dirty_bytes is not None and state.dirty_bytes >= MUCH_DIRTY_BYTES:
-        words.append(f"{format_size(state.dirty_bytes)} waits to be written")
+        words.append(f"{format_size(state.dirty_bytes)} of dirty pages")
     words += [f"{name} {value}" for name, value in known.items() if value is not None]
     biggest = [f"{process.command} {format_size(_taken(process))}" for process in (state.sample.others or ())[:3]]
     if biggest:
-        words.append(f"biggest now: {', '.join(biggest)}")
-    missing = None if memory is not None else "memory cannot be read here"
+        words.append(f"largest now: {', '.join(biggest)}")
+    missing = None if memory is not None else "memory cannot be read"
     return Source("this machine now", found="; ".join(words) or None, missing=missing)
 
 
@@ -82,7 +82,7 @@ def _dirty_limit(settings: Settings) -> str | None:
 
 
 def _sample(machine: Machine, now_t: float) -> Sample:
-    """With the graphics cards, which answer in their own time."""
+    """With the GPUs, whose drivers may take a while."""
     begun_s = time.monotonic()
     sample = machine.sample(begun_s, now_t, ())
     while sample.gpus is None and time.monotonic() < begun_s + GPU_WAIT_S:

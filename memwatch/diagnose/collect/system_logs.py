@@ -1,4 +1,4 @@
-"""System logs: the journal of this boot and the one before; where it tells nothing, the files of syslog, and dmesg."""
+"""System logs: the journal of this boot and the one before; where it is empty, the files of syslog, and dmesg."""
 
 import os
 import time
@@ -61,7 +61,7 @@ class _Reader:
         self.answered = False
 
     def lines(self, places: LogPlaces) -> Iterator[LogLine]:
-        """Of the first place that has any: they tell the same."""
+        """Of the first source that has any: all of them hold the same lines."""
         for boot, name in ((-1, "journal of the previous boot"), (0, "journal of this boot")):
             yield from self._taken(name, self._journal(places.journalctl, boot))
         if self.answered:
@@ -115,9 +115,9 @@ class _Reader:
 
 def _why_nothing(captured: Captured) -> str:
     if captured.permission_denied:
-        return "permission denied; as root, or in the group adm or systemd-journal, it can be read"
+        return "permission denied; only root and the groups adm and systemd-journal can read it"
     if captured.missing:
         return "not on this machine"
     if captured.cut_short:
         return captured.cut_short
-    return f"nothing in it ({captured.trouble})" if captured.trouble else "nothing in it"
+    return f"empty ({captured.trouble})" if captured.trouble else "empty"

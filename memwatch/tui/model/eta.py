@@ -24,7 +24,7 @@ class Eta:
 
 @dataclass(slots=True)
 class ProgressPace:
-    """What was done when; a pause, or another file, begins it anew."""
+    """What was done when; a pause or another file starts it again."""
 
     _points: deque[tuple[float, float]] = field(default_factory=deque)
 

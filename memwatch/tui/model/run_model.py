@@ -62,7 +62,7 @@ class RunModel:
             self._now = replace(self._now, peak_job_bytes=max(self._now.peak_job_bytes or 0, job_bytes))
 
     def take(self, event: Event) -> None:
-        """An event that makes no sense is passed over: a view must not fail for what it shows."""
+        """An invalid event is skipped: a view must not fail because of what it shows."""
         if isinstance(event.get("t"), int | float) and isinstance(event.get("event"), str):
             with suppress(TypeError, ValueError, KeyError, AttributeError):
                 self._take(event, event["t"])
