@@ -1,6 +1,7 @@
 # make demo    install into .venv, make a small text file, and tokenize it to the end
 # make test    install what the tests need, and run them
 # make test-vm  boot a Debian guest and test there what needs systemd and cgroup v2 (minutes; the first time as root)
+# make vm-guest  make that guest, if there is none yet, without booting it
 # make faults  harm tokenize runs in every way, TIMES times each, and compare what they make (about TIMES minutes)
 # make soak    guard tokenize runs for MINUTES minutes, and disturb them
 # make lint    ruff, mypy, and the walls between rooms (import-linter)
@@ -16,7 +17,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-vm faults soak lint benign curves bench screenshots clean
+.PHONY: demo test test-vm vm-guest faults soak lint benign curves bench screenshots clean
 
 demo: $(VENV)/installed
 	@echo "== making demo/text.txt from Python's own documentation and library"
@@ -30,13 +31,15 @@ test: $(VENV)/installed-dev
 	@echo "== running the tests (some minutes)"
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-test-vm: $(VENV)/installed-dev
+test-vm: vm-guest
+	@echo "== testing in the guest (some minutes; it is emulated)"
+	@$(BIN)/python -m pytest --vm -s tests/vm
+
+vm-guest: $(VENV)/installed-dev
 	@{ command -v mmdebstrap && command -v mke2fs && command -v qemu-system-x86_64; } >/dev/null || \
 	  { echo "== installing mmdebstrap and qemu"; \
 	    apt-get install --yes --quiet --no-install-recommends mmdebstrap e2fsprogs qemu-system-x86; }
 	@$(BIN)/python -m tests.vm.guest
-	@echo "== testing in the guest (some minutes; it is emulated)"
-	@$(BIN)/python -m pytest --vm -s tests/vm
 
 TIMES ?= 20
 MINUTES ?= 20

@@ -136,7 +136,11 @@ def test_a_frozen_guard_does_not_let_the_job_take_the_machine(bystander: "subpro
 def test_the_guard_acts_before_the_kernel(record: Path) -> None:
     done = memwatch("run", "--record", record, "--pause-timeout", "1", "--", sys.executable, "-c", HOG, "60")
     assert done.code == 124, done.err
-    assert [event["action"] for event in events(record, "action")][:3] == ["warn", "pause", "stop"]
+    # Before the end it is held for moments, and tried again: it grows whenever it runs.
+    actions = [event["action"] for event in events(record, "action")]
+    assert actions[0] == "warn"
+    assert actions[-2:] == ["pause", "stop"]
+    assert set(actions[1:-1]) == {"pause", "resume"}
     (ended,) = events(record, "exit")
     assert (ended["by"], ended["signal"]) == ("guard", signal.SIGTERM)
     # Not because of its own limit, which would be half a reserve too early.
