@@ -1,5 +1,6 @@
 # make demo    install into .venv, make a small text file, and tokenize it to the end
-# make test    install what the tests need, and run them
+# make test    install what the tests need, and run those that take no more than a moment each (some minutes)
+# make test-all  run every test, those with real hogs, kills and long texts too (10 to 20 minutes; some need root)
 # make test-vm  boot a Debian guest and test there what needs systemd and cgroup v2 (minutes; the first time as root)
 # make vm-guest  make that guest, if there is none yet, without booting it
 # make faults  harm tokenize runs in every way, TIMES times each, and compare what they make (about TIMES minutes)
@@ -17,7 +18,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-vm vm-guest faults soak lint benign curves bench screenshots clean
+.PHONY: demo test test-all test-vm vm-guest faults soak lint benign curves bench screenshots clean
 
 demo: $(VENV)/installed
 	@echo "== making demo/text.txt from Python's own documentation and library"
@@ -30,6 +31,10 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-dev
 	@echo "== running the tests (some minutes)"
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+test-all: $(VENV)/installed-dev
+	@echo "== running all tests (10 to 20 minutes)"
+	@$(BIN)/python -m pytest --all --numprocesses 2 --dist loadfile
 
 test-vm: vm-guest
 	@echo "== testing in the guest (some minutes; it is emulated)"

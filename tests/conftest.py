@@ -100,4 +100,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--store-screens", action="store_true", help="Store the screens as they look now.")
     parser.addoption("--kills", type=int, default=24, help="How many random kills the resume campaign makes.")
     parser.addoption("--vm", action="store_true", help="Also run what takes a virtual machine (make test-vm).")
-    parser.addoption("--campaign", action="store_true", help="Run every healthy job in every cage (make benign).")
+    parser.addoption("--campaign", action="store_true", help="All healthy jobs in all cages, and 200 random kills.")
+    parser.addoption("--all", action="store_true", help="Also run the files that take long (make test-all).")
+
+
+# What takes long on two quiet cores: real hogs, real kills, long texts, recorded hours. `make test` leaves them out
+# unless they are named on the command line; `make test-all` and CI run everything.
+LONG = (
+    "tests/benchmarks/",
+    "tests/benign/test_benign.py",
+    "tests/decide/test_benign_hour.py",
+    "tests/decide/test_healthy_jobs.py",
+    "tests/estimate/test_sampling.py",
+    "tests/faults/",
+    "tests/guard/test_bare.py",
+    "tests/guard/test_job_control.py",
+    "tests/guard/test_kill_campaign.py",
+    "tests/guard/test_runs_together.py",
+    "tests/guard/test_tokenizer.py",
+    "tests/probe/test_hard_to_read.py",
+    "tests/probe/test_own_memory.py",
+    "tests/tokenize/test_engines.py",
+    "tests/tui/test_terminal.py",
+)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    named = config.invocation_params.args
+    if config.getoption("--all") or any(str(argument).startswith("tests") for argument in named):
+        return
+    long = [item for item in items if item.nodeid.startswith(LONG)]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in set(long)]
