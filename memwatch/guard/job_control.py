@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable
 
+from memwatch.decide.actions import Action, By, Step
 from memwatch.guard.act import Actor
 from memwatch.guard.ending import JobEnding
 from memwatch.guard.event_stream import EventStream
@@ -15,16 +16,21 @@ FOR_GROUP = (*ENDING, signal.SIGCONT)
 
 
 class JobControl:
-    """`resume` ends a pause of the guard's own, because the user asks for it."""
+    """`carry_out` is the loop's: for a SIGCONT that ends a pause of the guard's own."""
 
     def __init__(
-        self, stand_in: StandIn, actor: Actor, ending: JobEnding, events: EventStream, resume: Callable[[], None]
+        self,
+        stand_in: StandIn,
+        actor: Actor,
+        ending: JobEnding,
+        events: EventStream,
+        carry_out: Callable[[Action, By], None],
     ) -> None:
         self._stand_in = stand_in
         self._actor = actor
         self._ending = ending
         self._events = events
-        self._resume = resume
+        self._carry_out = carry_out
 
     def forward(self, number: int, to_group: bool) -> None:
         if self._ending.job_exit is None:
@@ -38,7 +44,7 @@ class JobControl:
         if number == signal.SIGCONT and not self._stand_in.front_passes_on_continue():
             return
         if number == signal.SIGCONT and self._actor.is_paused:
-            self._resume()
+            self._carry_out(Action(Step.RESUME, "asked for"), By.USER)
         elif number != signal.SIGSTOP:  # That is `pause`, which is undone if the guard dies.
             self.forward(number, to_group=to_group or number in FOR_GROUP)
 

@@ -101,15 +101,12 @@ class Guard:
         self._actor = Actor(self._job_pid, self._job_now, self._watcher, self._holder, self._events.stopping)
         self._pause_watch = PauseWatch(self._actor, self._job_pid)
         self._ending = JobEnding(self._actor, self._events, self._job_now)
-        self._job_control = JobControl(self._stand_in, self._actor, self._ending, self._events, self._resume_for_user)
+        self._job_control = JobControl(self._stand_in, self._actor, self._ending, self._events, self._carry_out)
         self._output = OutputRelay(terminal_fd, self._selector, self._events)
         self._job_channel = JobChannel(self._selector, job_listener, self._handle_job_message)
         self._waiting = Waiting(
             self._selector, self._views, self._job_channel, self._watcher, self._output, self._job_control.check_front
         )
-
-    def _resume_for_user(self) -> None:
-        self._carry_out(Action(Step.RESUME, "asked for"), By.USER)
 
     def run(self) -> int:
         """Guard the job to its end and return the exit code for it."""

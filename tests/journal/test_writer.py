@@ -402,3 +402,14 @@ class TestTrouble:
         monkeypatch.setattr(appender.threading.Thread, "start", refuse)
         whole_run(tmp_path / "run.jsonl")
         assert kinds(tmp_path / "run.jsonl")[-1] == "exit"
+
+
+def test_an_unrecorded_run_has_the_same_events_and_no_file(state_home: Path) -> None:
+    journal = Journal.unrecorded(["sleep", "1"])
+    assert journal.start({}, {}, 999.0)["command"] == ["sleep", "1"]
+    assert journal.sample(sample())["event"] == "sample"
+    assert journal.verdict("act", "full", 1.0)["level"] == "act"
+    assert journal.exit(0, None, None)["peak_job_bytes"] == sample().job_bytes
+    journal.close()
+    assert (journal.path, journal.run_id, journal.problem, journal.size_bytes) == (None, None, None, 0)
+    assert list(state_home.rglob("*.jsonl")) == []
