@@ -21,7 +21,7 @@ from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Diagnosis, Finding
 from memwatch.diagnose.logs.faults import ManagedKill
 from memwatch.diagnose.logs.log_events import DaemonKill
-from memwatch.diagnose.logs.oom import OomKill
+from memwatch.diagnose.logs.oom_report import OomKill
 from memwatch.diagnose.timeline.model import GpuUse, Strain, Timeline
 from memwatch.model.units import format_size
 

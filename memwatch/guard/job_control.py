@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from memwatch.decide.actions import Action, By, Step
 from memwatch.guard.act import Actor
-from memwatch.guard.ending import JobEnding
 from memwatch.guard.event_stream import EventStream
+from memwatch.guard.job_ending import JobEnding
 from memwatch.guard.reap import ChildChanges
 from memwatch.guard.stand_in import StandIn
 from memwatch.probe.pending_signals import ENDING

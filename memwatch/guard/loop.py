@@ -19,11 +19,11 @@ from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.guard import system
 from memwatch.guard.act import ActionResult, Actor
 from memwatch.guard.decisions import Decisions
-from memwatch.guard.ending import KILLED, JobEnding
 from memwatch.guard.event_stream import EventStream
 from memwatch.guard.hold import ThreadHolder
 from memwatch.guard.job_channel import JobChannel, JobListener
 from memwatch.guard.job_control import JobControl
+from memwatch.guard.job_ending import KILLED, JobEnding
 from memwatch.guard.left_behind import restore_rank
 from memwatch.guard.notify import Notifier
 from memwatch.guard.order import GuardOrder

@@ -43,7 +43,7 @@ def stalls_since_boot(evidence: Evidence) -> list[Finding]:
     return [
         Finding(
             Cause.MEMORY_STALLS,
-            f"Programs stood still for want of memory for {total} in all since the machine started.",
+            f"Programs stalled on memory for {total} in all since the machine started.",
             f"The kernel has counted it since then, {format_duration(state.uptime_s)} ago; it does not say when.",
             Confidence.LOW,
             tuple(shown),

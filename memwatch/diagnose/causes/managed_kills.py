@@ -6,7 +6,7 @@ from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.faults import ManagedKill, Manager
 from memwatch.diagnose.logs.log_events import DaemonKill
-from memwatch.diagnose.logs.oom import OomKill
+from memwatch.diagnose.logs.oom_report import OomKill
 
 
 def managed_kill_findings(evidence: Evidence) -> list[Finding]:

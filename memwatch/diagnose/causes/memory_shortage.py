@@ -5,7 +5,7 @@ from memwatch.diagnose.causes.phrases import clock, growth, listed, sentence, sh
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.log_events import HungTask, Wait
-from memwatch.diagnose.logs.oom import OomKill
+from memwatch.diagnose.logs.oom_report import OomKill
 from memwatch.diagnose.timeline.growth import Growth
 from memwatch.diagnose.timeline.model import Strain, Stretch, Timeline
 from memwatch.model.units import MIB, format_duration, format_size
@@ -94,7 +94,7 @@ def _what(stretch: Stretch, grower: Growth | None) -> str:
     kind = {
         Strain.SWAP: "Swap thrashing",
         Strain.CHURN: "Programs' own pages were dropped and read back from disk, over and over",
-        Strain.STALLED: "Programs stood still for want of memory",
+        Strain.STALLED: "Programs stalled on memory",
     }[stretch.strain]
     if _is_inside_limit(stretch) and stretch.limit is not None:
         kind += f" inside the memory limit of {stretch.limit.path}"

@@ -12,8 +12,8 @@ from enum import StrEnum
 from memwatch.diagnose.logs.faults import HINT as FAULT_HINT
 from memwatch.diagnose.logs.faults import MOST_DETAIL_CHARACTERS, Fault, ManagedKill, Manager, read_fault
 from memwatch.diagnose.logs.log_lines import KERNEL, LogLine
-from memwatch.diagnose.logs.oom import HINT as OOM_HINT
-from memwatch.diagnose.logs.oom import OomKill, OomReader
+from memwatch.diagnose.logs.oom_report import HINT as OOM_HINT
+from memwatch.diagnose.logs.oom_report import OomKill, OomReader
 from memwatch.model.units import KIB, MIB
 
 MOST_EVENTS = 200

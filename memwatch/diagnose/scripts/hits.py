@@ -80,7 +80,7 @@ WORDS = {
         "write each chunk's array to the file in the loop; then there is no list to convert",
     ),
     Pattern.ARRAY_GROWTH: (
-        "everything, copied anew at every turn of the loop",
+        "everything, copied again at every turn of the loop",
         "append each piece to a file (tofile), or fill an np.memmap",
     ),
     Pattern.WHOLE_JSON: (
