@@ -265,7 +265,7 @@ def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(
         code, err = running.finish()
     # THEN the run stops with what it has
     assert code == 124, err
-    assert "make room and repeat the same command to resume" in err
+    assert "free disk space and repeat the same command to resume" in err
     # AND goes on when there is room
     (small_disk / "other").unlink()
     done = memwatch("run", "tokenize", *command)

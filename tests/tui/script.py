@@ -24,7 +24,7 @@ START_T = 1_763_300_000.0
 TOTAL_BYTES = int(44.7 * GIB)
 RESERVE_BYTES = 4 * GIB
 COMMAND = ["/usr/bin/python3", "-m", "memwatch.tokenize", "train_fineweb.txt", "--mode", "memory"]
-WARNED_S = 277  # when the guard has just begun to warn of a job that grows
+WARNED_S = 272  # when the guard has just begun to warn of a job that grows
 CARD = "NVIDIA GeForce RTX 4070 Ti"
 
 
