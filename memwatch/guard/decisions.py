@@ -14,9 +14,6 @@ from memwatch.decide.verdict import Verdict
 from memwatch.guard.order import GuardConfig
 from memwatch.model.sample import Sample
 
-# So near to the end of headroom the job is read as often as its room: whose growth it is decides what is done.
-URGENT_S = 3.0
-
 
 class Decisions:
     """`before` is a sample of the time before the job takes any memory. Nothing here reads the machine or acts."""
@@ -45,7 +42,8 @@ class Decisions:
 
     def observe(self, sample: Sample) -> tuple[Forecast, Verdict]:
         outlook, verdict = self.monitor.observe(sample)
-        self.is_urgent = verdict.level >= Level.WARN or outlook.is_within(URGENT_S)
+        # While memory is being used up the job is read as often as its room: whose growth it is decides what is done.
+        self.is_urgent = verdict.level >= Level.WARN or outlook.seconds_left is not None
         self.state = observed(self.state, verdict.level, outlook, self._settings)
         return outlook, verdict
 
