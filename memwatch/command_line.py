@@ -138,9 +138,6 @@ def invoke(command: click.Command, name: str, arguments: list[str]) -> int:
             return command.main(arguments, prog_name=name, standalone_mode=False) or ExitCode.OK
         except click.exceptions.Exit as end:
             return end.exit_code
-        except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.format_message(), err=True)
-            return ExitCode.USAGE
         except click.ClickException as error:
             _show(error)
             return ExitCode.USAGE
@@ -152,6 +149,9 @@ def invoke(command: click.Command, name: str, arguments: list[str]) -> int:
 
 def _show(error: click.ClickException) -> None:
     """As click does; but it repeats what it was given."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # By name: click 8.1, which Debian 13 has, does not know it.
+        click.echo(error.format_message(), err=True)
+        return
     words = printable(error.format_message())
     if isinstance(error, click.UsageError):
         click.UsageError(words, error.ctx).show()
