@@ -3,6 +3,8 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,9 +19,15 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "memwatch" / "runs"
 
 
-def attach(run: str = "last") -> "subprocess.Popen[str]":
+@contextmanager
+def attach(run: str = "last") -> "Iterator[subprocess.Popen[str]]":
+    """A view that ends with the test, also where the test fails: it would follow its run for ever."""
     command = [sys.executable, "-m", "memwatch", "attach", run]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def line_of(process: "subprocess.Popen[str]") -> str:
@@ -32,7 +40,7 @@ def test_it_tells_what_happens_and_ends_with_the_jobs_code(tmp_path: Path) -> No
     with Watched("sh", "-c", "trap 'exit 7' TERM; while :; do sleep 0.05; done", record=str(journal)) as watched:
         watched.event("sample")
         with attach(str(journal)) as process:
-            assert line_of(process).startswith("memwatch: joined: sh -c trap")
+            assert line_of(process).startswith("memwatch: attached: sh -c trap")
             watched.tell("pause")
             assert line_of(process) == "memwatch: paused the job: asked for\n"
             watched.tell("stop")

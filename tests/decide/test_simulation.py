@@ -89,7 +89,7 @@ def test_a_job_that_grows_in_stairs_is_paused_before_the_swap() -> None:
 
 def test_a_paused_hog_is_stopped_at_its_deadline_and_not_resumed_into_the_same_danger() -> None:
     run = hog(500 * MIB).until(200)
-    assert run.steps == [Step.WARN, Step.PAUSE, Step.STOP]
+    assert [step for step in run.steps if step != Step.WARN] == [Step.PAUSE, Step.STOP]
     paused_s, stopped_s = run.first(Step.PAUSE), run.first(Step.STOP)
     assert paused_s is not None
     assert stopped_s is not None
