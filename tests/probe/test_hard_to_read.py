@@ -43,7 +43,7 @@ def test_a_job_whose_main_thread_has_ended_is_read_with_its_children() -> None:
         sample = run.until(lambda sample: len(sample.job) == 2, "the child")
         first, second = sample.job
         assert (first.pid, second.pid) == (run.job.pid, child)
-        assert first.state == "S"
+        assert first.state in "RSD"  # Of a living thread; the dead one is Z.
         assert first.rss_bytes > 200 * MIB
         assert run.is_close(run.until_close())
 
