@@ -1,0 +1,20 @@
+"""The S3 server that the tests of storage share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.storage.s3_server import environment, running_server
+
+
+@pytest.fixture(scope="session")
+def s3_port() -> Iterator[int]:
+    with running_server() as port:
+        yield port
+
+
+@pytest.fixture
+def s3_environment(s3_port: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    for name, value in environment(s3_port).items():
+        monkeypatch.setenv(name, value)
+    return s3_port
