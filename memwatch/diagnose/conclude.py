@@ -19,9 +19,9 @@ from memwatch.diagnose.causes.processor import (
 from memwatch.diagnose.causes.storage import disk_fault_findings
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Diagnosis, Finding
-from memwatch.diagnose.logs.faults import ManagedKill
-from memwatch.diagnose.logs.log_events import DaemonKill
-from memwatch.diagnose.logs.oom_report import OomKill
+from memwatch.diagnose.logs.daemon_lines import DaemonKill
+from memwatch.diagnose.logs.fault_values import ManagedKill
+from memwatch.diagnose.logs.oom_kill import OomKill
 from memwatch.diagnose.timeline.model import GpuUse, Strain, Timeline
 from memwatch.model.units import format_size
 

@@ -17,7 +17,7 @@ from memwatch.diagnose.findings import Cause, Diagnosis
 pytestmark = pytest.mark.usefixtures("in_utc")
 
 FOLDER = Path(__file__).parent / "excerpts"
-FOLDERS = ("open", "held_out", "fresh", "fresh_2")
+FOLDERS = ("open", "held_out", "fresh", "fresh_2", "fresh_3")
 NOW_T = 1794844800.0
 LIMITS = {
     Cause.OOM_KILL: "machine",
@@ -67,7 +67,7 @@ def faults_in(diagnosis: Diagnosis, expected: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize(
     ("folder", "name"),
-    [(folder, name) for folder in ("open", "held_out", "fresh", "fresh_2") for name in cases(folder)],
+    [(folder, name) for folder in FOLDERS for name in cases(folder)],
 )
 def test_an_excerpt_is_concluded_rightly(folder: str, name: str) -> None:
     diagnosis = diagnose(pasted_evidence(str(FOLDER / folder / f"{name}.log"), NOW_T))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memwatch.diagnose.collect.system_logs import LogPlaces, read_logs
-from memwatch.diagnose.logs.oom_report import OomKill
+from memwatch.diagnose.logs.oom_kill import OomKill
 from tests.diagnose.logs.examples import FOLDER, NOW_T
 
 LONG_AGO_T = 0.0

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from memwatch.diagnose.causes.phrases import clock, listed
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.faults import GpuHang
+from memwatch.diagnose.logs.fault_values import GpuHang
 from memwatch.diagnose.logs.log_events import DiskFull, GpuError, GpuFull
 from memwatch.diagnose.timeline.model import GpuUse
 from memwatch.model.units import MIB, format_size

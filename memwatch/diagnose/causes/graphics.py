@@ -5,7 +5,7 @@ import re
 from memwatch.diagnose.causes.phrases import clock, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.faults import GpuHang
+from memwatch.diagnose.logs.fault_values import GpuHang
 from memwatch.diagnose.logs.log_events import GpuError
 
 # After NVIDIA's catalogue of Xid errors; these are the ones that people meet.
@@ -52,6 +52,7 @@ _MAKERS = {
         "journalctl -k -b -1 | grep -i amdgpu: keep it for a report at gitlab.freedesktop.org/drm/amd.",
         "Update the kernel, linux-firmware and Mesa; if it returns, boot with amdgpu.gpu_recovery=1.",
     ),
+    "radeon": ("Update the kernel, linux-firmware and Mesa; if it returns, boot with radeon.dpm=0.",),
     "i915": (
         "sudo cat /sys/class/drm/card0/error > gpu-error.txt: the crash dump for gitlab.freedesktop.org/drm/i915.",
         "Update the kernel and Mesa; if it returns, boot with i915.enable_psr=0.",
@@ -120,7 +121,7 @@ def _fault_finding(driver: str, by: str, shown: list[str], known_t: list[float])
         "The card refuses the access (page fault); the program ends with an error, or the driver resets the card.",
         Confidence.HIGH,
         tuple(shown),
-        ("The program on the card is at fault, or its libraries and driver: update them.", *_MAKERS[driver]),
+        ("The program on the card is at fault, or its libraries and driver: update them.", *_MAKERS.get(driver, ())),
         min(known_t, default=None),
         max(known_t, default=None),
     )
@@ -149,7 +150,7 @@ def _hang_finding(driver: str, events: list[GpuHang], evidence: Evidence) -> Fin
         f"{why} {blame}".strip(),
         Confidence.HIGH,
         tuple(shown),
-        _MAKERS[driver],
+        _MAKERS.get(driver, ("Update the kernel, the board's firmware and Mesa.",)),
         min(known_t, default=None),
         max(known_t, default=None),
         () if named else ("which program used the card: the driver names none here",),

@@ -8,7 +8,8 @@ from memwatch.diagnose.causes.oom_advice import SCRIPT_ADVICE
 from memwatch.diagnose.causes.phrases import clock, growth, listed, moment, sentence, took
 from memwatch.diagnose.evidence import Evidence, Run
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.log_events import DaemonKill, Killer
+from memwatch.diagnose.logs.daemon_lines import DaemonKill, Killer
+from memwatch.diagnose.logs.oom_kill import SMALL_VICTIM_BYTES
 from memwatch.model.units import format_size
 
 _SESSION = re.compile(r"/(?:user@\d+\.service|session-[\w-]+\.scope|user-\d+\.slice|session\.slice(?:/[^/]*)?)$")
@@ -102,7 +103,12 @@ def _process_finding(kills: list[DaemonKill], evidence: Evidence) -> Finding:
         f"{killer} watches free memory and swap, and stops the process with the highest OOM score.",
         Confidence.HIGH,
         tuple(f"{killer}'s log{moment(kill.t, evidence.now_t)}" for kill in kills[:3]),
-        (f"memwatch run -- {command}: the job that grows is paused first, and nothing else is touched.",),
+        (
+            "ps -eo rss,comm --sort=-rss | head; smem -s swap -r | head: show who holds RAM and swap. The victim is too"
+            " small to be the reason.",
+        )
+        if (biggest.rss_bytes or SMALL_VICTIM_BYTES) < SMALL_VICTIM_BYTES
+        else (f"memwatch run -- {command}: the job that grows is paused first, and nothing else is touched.",),
         kills[0].t,
         kills[-1].t,
     )

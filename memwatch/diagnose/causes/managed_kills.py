@@ -4,9 +4,17 @@ from memwatch.diagnose.causes.oom import ONE_INCIDENT_S, WHICH_LIMIT, WHICH_VICT
 from memwatch.diagnose.causes.phrases import listed, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.faults import ManagedKill, Manager
-from memwatch.diagnose.logs.log_events import DaemonKill
-from memwatch.diagnose.logs.oom_report import OomKill
+from memwatch.diagnose.logs.daemon_lines import DaemonKill
+from memwatch.diagnose.logs.fault_values import ManagedKill, Manager
+from memwatch.diagnose.logs.oom_kill import OomKill
+
+_OF_CONTAINERS = {Manager.KUBERNETES, Manager.DOCKER, Manager.CONTAINERD}
+_ASK_FOR_MORE = {
+    Manager.FLUX: "flux run -o memory.max=SIZE ... (or more nodes)",
+    Manager.PBS: "qsub -l select=1:mem=SIZE ...",
+    Manager.LSF: "bsub -M SIZE -R 'rusage[mem=SIZE]' ...",
+    Manager.CONDOR: "request_memory = SIZE in the submit file",
+}
 
 
 def managed_kill_findings(evidence: Evidence) -> list[Finding]:
@@ -30,6 +38,8 @@ def _is_same_moment(t: float | None, kill_t: float | None) -> bool:
 
 
 def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evidence) -> Finding:
+    if all(kill.is_eviction for kill in kills):
+        return _eviction_finding(kills)
     names = listed(list(dict.fromkeys(kill.what for kill in kills if kill.what)) or ["a container"])
     known_t = [kill.t for kill in kills if kill.t is not None]
     shown = (f"{manager.value}'s own words, {times(len(kills))}",)
@@ -42,12 +52,12 @@ def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evide
             Cause.OOM_KILL, what, "The kubelet reports it; the kernel's report is not in this log.", Confidence.MEDIUM,
             shown, advice, start_t, end_t, (WHO_HELD,),
         )  # fmt: skip
-    if manager == Manager.SYSTEMD:
+    if manager in (Manager.SYSTEMD, Manager.KUBELET):
         return Finding(
             Cause.OOM_UNKNOWN_LIMIT,
             f"A process of {names} was killed by the OOM killer.",
-            "systemd reports it without the process and the limit: the unit's own limit, the machine's memory, or"
-            " systemd-oomd.",
+            f"{manager.value} reports it without the process and the limit: the unit's own limit, the machine's memory,"
+            " or systemd-oomd.",
             Confidence.LOW,
             shown,
             ("journalctl -b -k; journalctl -b -u systemd-oomd: have the process and the limit at that time.",),
@@ -73,6 +83,8 @@ def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evide
         )
     limit = None if evidence.log is None else evidence.log.pod_limit
     said = "" if limit is None else f" ({limit})"
+    if manager not in _OF_CONTAINERS:
+        return _batch_finding(manager, kills, shown, start_t, end_t)
     return Finding(
         Cause.CGROUP_LIMIT,
         f"The memory limit of {names}{said} was reached and the kernel killed its main process (OOMKilled).",
@@ -88,4 +100,36 @@ def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evide
         start_t,
         end_t,
         (WHO_HELD,),
+    )
+
+
+def _batch_finding(
+    manager: Manager, kills: list[ManagedKill], shown: tuple[str, ...], start_t: float | None, end_t: float | None
+) -> Finding:
+    """Batch systems that give each job a memory limit, in their own words."""
+    size = next((kill.size for kill in kills if kill.size), None)
+    return Finding(
+        Cause.CGROUP_LIMIT,
+        f"The memory limit of a {manager.value} job was reached and a process of it was killed.",
+        f"The job took {size}." if size else f"{manager.value} reports it without the size.",
+        Confidence.MEDIUM,
+        shown,
+        (f"{_ASK_FOR_MORE[manager]}: asks for more memory; `memwatch run -- COMMAND` shows how fast the job grows.",),
+        start_t,
+        end_t,
+        (WHICH_VICTIM, WHO_HELD),
+    )
+
+
+def _eviction_finding(kills: list[ManagedKill]) -> Finding:
+    known_t = [kill.t for kill in kills if kill.t is not None]
+    return Finding(
+        Cause.DAEMON_KILL,
+        "Kubernetes evicted a pod because the node was short of memory.",
+        "The kubelet ends pods that take more than they requested, before the kernel has to kill.",
+        Confidence.HIGH,
+        (f"the kubelet's own words, {times(len(kills))}",),
+        ("kubectl describe node NODE: compare requests with use; raise resources.requests.memory of the pod.",),
+        min(known_t, default=None),
+        max(known_t, default=None),
     )

@@ -5,7 +5,7 @@ from memwatch.diagnose.causes.phrases import clock, growth, listed, sentence, sh
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.log_events import HungTask, Wait
-from memwatch.diagnose.logs.oom_report import OomKill
+from memwatch.diagnose.logs.oom_kill import OomKill
 from memwatch.diagnose.timeline.growth import Growth
 from memwatch.diagnose.timeline.model import Strain, Stretch, Timeline
 from memwatch.model.units import MIB, format_duration, format_size

@@ -8,7 +8,7 @@ from memwatch.diagnose.causes.oom_holder import Holder, holder_of, unaccounted_b
 from memwatch.diagnose.causes.phrases import clock, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.oom_report import Limit, NoVictim, OomKill, Shortage
+from memwatch.diagnose.logs.oom_kill import Limit, NoVictim, OomKill, Shortage
 from memwatch.diagnose.timeline.growth import Growth
 from memwatch.model.units import format_duration, format_size
 

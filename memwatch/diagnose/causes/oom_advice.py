@@ -5,7 +5,7 @@ import re
 from memwatch.diagnose.causes.oom_holder import Holder
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.logs.log_events import Platform
-from memwatch.diagnose.logs.oom_report import OomKill, ProgramSum
+from memwatch.diagnose.logs.oom_kill import OomKill, ProgramSum
 from memwatch.model.units import GIB, format_size
 
 MOST_SHARE = 0.5  # of RAM, or of the limit: whoever holds so much is the reason

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from memwatch.diagnose.logs.oom_report import SMALL_VICTIM_BYTES, OomKill, ProgramSum
+from memwatch.diagnose.logs.oom_kill import SMALL_VICTIM_BYTES, OomKill, ProgramSum
 
 LEAST_HOLDER_SHARE = 0.05
 

@@ -4,7 +4,7 @@ memory that the kernel could not meet at once."""
 from memwatch.diagnose.causes.phrases import listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.faults import AllocationFailure, HardwareError, Lockup, Overheating, Part, Stuck
+from memwatch.diagnose.logs.fault_values import AllocationFailure, HardwareError, Lockup, Overheating, Part, Stuck
 from memwatch.model.units import format_size
 
 PAGE_BYTES = 4096
@@ -71,6 +71,8 @@ def hardware_findings(evidence: Evidence) -> list[Finding]:
     parts = {event.part for event in events}
     is_memory, is_power = Part.MEMORY in parts, Part.POWER in parts
     what = "errors of a memory module" if is_memory else "too low a voltage" if is_power else "a machine check"
+    if parts == {Part.PCIE}:
+        what = "an error of a PCIe link that was not corrected"
     advice: tuple[str, ...] = (
         "ras-mc-ctl --error-count; ras-mc-ctl --errors (rasdaemon): show which module, and how often.",
         "Undo overclocking (XMP too), run memtest86+ over night, and replace the module that it names.",
@@ -98,6 +100,22 @@ def overheating_findings(evidence: Evidence) -> list[Finding]:
     if not events:
         return []
     known_t = [event.t for event in events if event.t is not None]
+    if any(event.is_shutdown for event in events):
+        return [
+            Finding(
+                Cause.OVERHEATING,
+                "The machine shut itself down because it was too hot (critical temperature).",
+                "The kernel powers off at once to protect the hardware; programs are ended without a warning.",
+                Confidence.HIGH,
+                tuple(f"kernel log{moment(event.t, evidence.now_t)}: critical temperature" for event in events[:2]),
+                (
+                    "sensors: shows the temperatures. Clean the cooler, and limit the clock: cpupower frequency-set -u"
+                    " 2GHz.",
+                ),
+                min(known_t, default=None),
+                max(known_t, default=None),
+            )
+        ]
     return [
         Finding(
             Cause.OVERHEATING,

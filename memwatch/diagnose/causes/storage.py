@@ -6,7 +6,7 @@ from memwatch.diagnose.causes.hung import hung_on_disk
 from memwatch.diagnose.causes.phrases import listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.faults import DiskFault, DiskTrouble, UsbDisconnect
+from memwatch.diagnose.logs.fault_values import DiskFault, DiskTrouble, UsbDisconnect
 
 ONE_FAULT_S = 2.0  # lines of one fault follow one another at once
 

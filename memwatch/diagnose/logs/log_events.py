@@ -9,12 +9,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from memwatch.diagnose.logs.daemon_lines import HINT as DAEMON_HINT
+from memwatch.diagnose.logs.daemon_lines import DaemonKill, DaemonReader
+from memwatch.diagnose.logs.fault_values import MOST_DETAIL_CHARACTERS, Fault, ManagedKill, Manager
 from memwatch.diagnose.logs.faults import HINT as FAULT_HINT
-from memwatch.diagnose.logs.faults import MOST_DETAIL_CHARACTERS, Fault, ManagedKill, Manager, read_fault
+from memwatch.diagnose.logs.faults import read_fault
 from memwatch.diagnose.logs.log_lines import KERNEL, LogLine
+from memwatch.diagnose.logs.oom_kill import OomKill
 from memwatch.diagnose.logs.oom_report import HINT as OOM_HINT
-from memwatch.diagnose.logs.oom_report import OomKill, OomReader
-from memwatch.model.units import KIB, MIB
+from memwatch.diagnose.logs.oom_report import OomReader
 
 MOST_EVENTS = 200
 MOST_FRAMES = 60  # of a hung task's stack; it is followed by registers and by other lines
@@ -26,37 +29,22 @@ _XID = re.compile(
     r"(?:, name=(?P<name>[^,]*))?,? ?(?P<detail>.*)"
 )
 _FALLEN = re.compile(r"NVRM: .*fallen off the bus")
+_GSP = re.compile(r"NVRM: .*(?:GSP Timeout|Timeout waiting for RPC from GSP|GSP RPC timeout)")
+# Linux 4.9 to 4.14: a request for memory waited that long.
+_STALLED = re.compile(r"(?P<name>.{1,32}?): page allocation stalls for (?P<ms>\d+)ms")
 _GPU_FULL = re.compile(
     r"(?:NVRM|nvidia|amdgpu|\[TTM\]|\[drm\]).*(?:out of memory|NV_ERR_NO_MEMORY|Not enough memory)", re.IGNORECASE
 )
-_OOMD = re.compile(r"Killed (?P<cgroup>/.*?) due to (?P<reason>.*)")
-_EARLYOOM = re.compile(
-    r"(?:sending SIG\w+ to|killing) process (?P<pid>\d+)(?: uid \d+)? \"(?P<name>.*)\"(?: with signal \d+)?: "
-    r"(?:badness|oom_score) \d+, VmRSS (?P<mib>\d+) MiB"
-)
-_NOHANG_VICTIM = re.compile(r"\s*PID: +(?P<pid>\d+), [Nn]ame: (?P<name>.*), badness: \d+")
-_NOHANG_RSS = re.compile(r"\s*VmRSS: +(?P<mib>\d+) MiB")
-_NOHANG_SENT = re.compile(r"\s*Send(?:ing)? (?P<signal>SIG\w+) to the victim")
 # One of these stands in every line that begins something; nearly all lines of a log have none, and cost one look.
 _HINT = re.compile(
     rf"{OOM_HINT}|{FAULT_HINT}|INFO: task|NVRM|nvidia|amdgpu|i915|xe |\[TTM\]|\[drm\]|No space left|ENOSPC|out-of-data|"
-    r"microsoft-standard|zram|lowmemorykiller"
+    rf"microsoft-standard|WSL ?2|zram|allocation stalls|{DAEMON_HINT}"
 )
-_TALOS = re.compile(r"\[talos\] Sending SIGKILL to cgroup .*\"cgroup\": \"(?P<cgroup>[^\"]*)\"")
-_LMKD = re.compile(r".*lowmemorykiller: Kill(?:ing)? '(?P<name>[^']+)' \((?P<pid>\d+)\).* to free (?P<kib>\d+)kB")
-_WSL = re.compile(r".*microsoft-standard")
+_WSL = re.compile(r".*(?:microsoft-standard|\bWSL ?2\b)")
 _POD_LIMIT = re.compile(r"\s+memory: +(?P<limit>\d+(?:\.\d+)?[KMGT]i?)$")
 _CAUSED_BY = re.compile(r"caused by previous Xid (?P<code>\d+)")
 _ABSURD = re.compile(r"\d{19}")  # No number in a log is that long, and Python refuses to read one of thousands.
 _FULL_DISK = re.compile(r".*(?:No space left on device|\bENOSPC\b|switching pool to out-of-data-space)")
-
-
-class Killer(StrEnum):
-    OOMD = "systemd-oomd"
-    EARLYOOM = "earlyoom"
-    NOHANG = "nohang"
-    TALOS = "Talos"
-    LMKD = "lowmemorykiller"  # of Android
 
 
 class Platform(StrEnum):
@@ -102,18 +90,6 @@ class HungTask:
     seconds: int  # at least so long
     wait: Wait = Wait.UNKNOWN
     function: str | None = None  # of the kernel, in which it shows
-
-
-@dataclass(frozen=True, slots=True)
-class DaemonKill:
-    """systemd-oomd and Talos kill a cgroup; earlyoom and nohang a process."""
-
-    t: float | None
-    killer: Killer
-    name: str
-    pid: int | None = None
-    rss_bytes: int | None = None
-    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,15 +146,6 @@ class _Hung:
     lines: int = 0
 
 
-@dataclass(slots=True)
-class _Victim:
-    """Of nohang, which tells about it before it tells what it did."""
-
-    pid: int | None = None
-    name: str = "?"
-    rss_bytes: int | None = None
-
-
 def read_log(lines: Iterable[LogLine], page_bytes: int = 4096) -> LogEvents:
     reader = _Reader(OomReader(page_bytes))
     for line in lines:
@@ -195,7 +162,7 @@ class _Reader:
     start_t: float | None = None
     end_t: float | None = None
     hung: _Hung | None = None
-    victim: _Victim = field(default_factory=_Victim)
+    daemons: DaemonReader = field(default_factory=DaemonReader)
     platforms: set[Platform] = field(default_factory=set)
     pod_limit: str | None = None
 
@@ -208,13 +175,8 @@ class _Reader:
             return
         if line.who == KERNEL:
             self._kernel(line)
-        elif line.who == Killer.OOMD and (match := _OOMD.match(line.text)) is not None:
-            self._add(DaemonKill(line.t, Killer.OOMD, match["cgroup"], reason=match["reason"]))
-        elif line.who == Killer.EARLYOOM and (match := _EARLYOOM.match(line.text)) is not None:
-            rss_bytes = int(match["mib"]) * MIB
-            self._add(DaemonKill(line.t, Killer.EARLYOOM, match["name"], int(match["pid"]), rss_bytes))
-        elif line.who.startswith(Killer.NOHANG):
-            self._nohang(line)
+        elif (kill := self.daemons.read(line)) is not None:
+            self._add(kill)
         elif _HINT.search(line.text) and isinstance(fault := read_fault(line.t, line.text), ManagedKill):
             self._add_managed(fault)
         elif _FULL_DISK.match(line.text) is not None:
@@ -248,7 +210,8 @@ class _Reader:
             self._other(t, text)
 
     def _other(self, t: float | None, text: str) -> None:
-        """What is no part of an OOM report."""
+        """What is no part of an OOM report. A line that an editor indented is still one."""
+        text = text.strip()
         if _WSL.match(text) is not None:
             self.platforms.add(Platform.WSL)
         if "zram" in text:
@@ -262,12 +225,15 @@ class _Reader:
             self._add(GpuError(t, int(match["code"]), match["device"], name, detail))
         elif _FALLEN.match(text) is not None:
             self._add(GpuError(t, 79, "", None, "GPU has fallen off the bus"))
+        elif _GSP.match(text) is not None:
+            self._add(GpuError(t, 119, "", None, "the GSP timed out"))
+        elif (match := _STALLED.match(text)) is not None:
+            self._close_hung()
+            self.hung = _Hung(HungTask(t, 0, match["name"], int(match["ms"]) // 1000, Wait.MEMORY, "page allocation"))
         elif _GPU_FULL.match(text) is not None:
             self._add(GpuFull(t, text[:MOST_DETAIL_CHARACTERS]))
-        elif (match := _TALOS.match(text)) is not None:
-            self._add(DaemonKill(t, Killer.TALOS, match["cgroup"].removeprefix("/sys/fs/cgroup")))
-        elif (match := _LMKD.match(text)) is not None:
-            self._add(DaemonKill(t, Killer.LMKD, match["name"], int(match["pid"]), int(match["kib"]) * KIB))
+        elif (kill := self.daemons.read(LogLine(t, KERNEL, text))) is not None:
+            self._add(kill)
         elif _FULL_DISK.match(text) is not None:
             self._add(DiskFull(t, KERNEL, text[:MOST_DETAIL_CHARACTERS]))
         elif (fault := read_fault(t, text)) is not None:
@@ -276,7 +242,11 @@ class _Reader:
     def _add_managed(self, kill: ManagedKill) -> None:
         """systemd says it twice of one unit: when a process is killed, and when the unit has failed for it."""
         last = self.found.get(ManagedKill)
-        if kill.manager == Manager.SYSTEMD and last and last[-1] == kill:
+        before = last[-1] if last else None
+        if kill.manager == Manager.SYSTEMD and before == kill:
+            return
+        if last and isinstance(before, ManagedKill) and before.manager == kill.manager == Manager.FLUX and kill.size:
+            last[-1] = replace(before, size=kill.size)  # The peak is on a line of its own.
             return
         self._add(kill)
 
@@ -295,16 +265,6 @@ class _Reader:
         if self.hung is not None:
             self._add(self.hung.task)
             self.hung = None
-
-    def _nohang(self, line: LogLine) -> None:
-        if (match := _NOHANG_VICTIM.match(line.text)) is not None:
-            self.victim = _Victim(int(match["pid"]), match["name"])
-        elif (match := _NOHANG_RSS.match(line.text)) is not None:
-            self.victim.rss_bytes = int(match["mib"]) * MIB
-        elif _NOHANG_SENT.match(line.text) is not None:
-            victim = self.victim
-            self._add(DaemonKill(line.t, Killer.NOHANG, victim.name, victim.pid, victim.rss_bytes))
-            self.victim = _Victim()
 
     def _add(self, event: LogEvent) -> None:
         self.count += 1

@@ -16,10 +16,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from html import unescape
 
 from memwatch.diagnose.logs.log_lines import KERNEL, MOST_CHARACTERS, LogLine
 
 MOST_PREFIXES = 10
+_JSON_KEYS = ("MESSAGE", "message", "msg", "log", "textPayload")  # of journalctl, collectors, Docker, Google Cloud
 SHORTEST_WRAPPED_CHARACTERS = 60  # nobody wraps text to fewer columns
 
 # The first letters of months, as date(1) abbreviates them; a name that is not here leaves the time unknown.
@@ -43,11 +45,16 @@ for _number, _names in enumerate(
 ):
     _MONTHS |= dict.fromkeys(_names.split(), _number)
 
-_MONTH = r"(?:[^\W\d_]{3,10}\.?|\d{1,2}月)"
+_MONTH = r"(?:[^\W\d_]{3,10}\.?|\d{1,2}[月월])"
 _TIME = r"\d\d:\d\d:\d\d(?:[.,]\d+)?"
 _QUOTE = re.compile(r"(?:\+?>|\||//|#(?= *\[ *\d+\.\d))+ ?")
 _NUMBER = re.compile(r"\d{1,6}[:.)]? +(?=<\d>|\[ *\+?\d+\.\d+\]|\[[^\]]*\d\d:\d\d)")
-_LEVEL = re.compile(r"(?:<\d{1,2}>|\[[A-Z]\] |(?:kern|user|daemon): +[a-z]+: )")
+# Also the address that talosctl puts before, and the name of journalctl -o verbose and json-pretty.
+_LEVEL = re.compile(
+    r"<\d{1,2}>|\[[A-Z]\] |(?:kern|user|daemon) *: *[a-z]+ *: |(?:\d{1,3}\.){3}\d{1,3}: |\"?MESSAGE\"? ?[=:] ?\"?"
+)
+_COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
+_STAMP = re.compile(r"\[ *\d+\.\d{6}\] ")
 _UPTIME = re.compile(r"\[ *(?P<t>\d+\.\d+)\](?:\[ *[TC]\d+\])?(?: |$)|\[ *(?P<mark>\d+\.\d*)\] ")
 _SINCE_LAST = re.compile(r"\[ *\+\d+\.\d+\] ?")
 _SHORT_DAY = re.compile(r"\[[A-Z][a-z]{2}\d{1,2} \d\d:\d\d\] ?")  # dmesg --human
@@ -65,6 +72,17 @@ _CTIME = re.compile(
 # What another program wrote before the line, as a last resort: "Received message <4>Jun  8 11:15:43 box kernel: ...".
 _BEFORE_KERNEL = re.compile(r".{1,80}?\bkernel: ?(?=\S)")
 _BEFORE_UPTIME = re.compile(r".{1,60}?(?=\[ *\d+\.\d{6}\] )")
+# The kernel's own words in a sentence of somebody's: 'getting "nvme0: controller is down; will reset: ..." at boot'.
+_OWN_WORDS = (
+    r"(?:(?:nvme )?nvme\d+: |ata\d+(?:\.\d+)?: (?:exception|failed)|(?:Memory cgroup out|Out) of memory: Kill|"
+    r"Killed process \d+ \(|[\w./-]+ invoked oom-killer:|oom-kill:constraint|slurmstepd: error|NVRM: Xid|"
+    r"(?:NMI )?watchdog: (?:BUG|Watchdog)|BUG: soft lockup|(?:rcu: )?INFO: (?:task|rcu)|EXT4-fs |Aborting journal|"
+    r"(?:blk_update_request|print_req_error|end_request): |Buffer I/O error|I/O error, dev|"
+    r"(?:amdgpu|i915|xe|nouveau) 0000:|\[drm:amdgpu|(?:\[drm\] )?GPU HANG: ecode|EDAC MC|mce: |thermal thermal_zone|"
+    r"BTRFS |XFS \()"
+)
+_AT_START = re.compile(_OWN_WORDS)
+_IN_SENTENCE = re.compile(rf"[\s\"'`*(:](?={_OWN_WORDS})")
 _TIME_ONLY = re.compile(rf"{_TIME}:?\s+(?=\S)")
 _NETCONSOLE = re.compile(r"(?:\S+ )?\d{1,3},\d+,(?P<us>\d+),[-c][^;]{0,40};")
 _SYSLOGD = re.compile(r"Message from'? syslogd")
@@ -99,8 +117,8 @@ def pasted_lines(texts: Iterable[str], now_t: float) -> Iterator[LogLine]:
     Times since boot stay what they are, seconds since boot: nobody knows when that machine started.
     """
     held: _Peeled | None = None
-    for text in texts:
-        peeled = peel(text, now_t)
+    for line in (part for text in texts for part in _one_by_one(text[:MOST_CHARACTERS])):
+        peeled = peel(line, now_t)
         if peeled is None:
             if held is not None:
                 yield _line(held)
@@ -115,10 +133,22 @@ def pasted_lines(texts: Iterable[str], now_t: float) -> Iterator[LogLine]:
         yield _line(held)
 
 
+def _one_by_one(text: str) -> list[str]:
+    """Several lines of dmesg in one, where the page that somebody copied from had lost its line ends."""
+    starts = [stamp.start() for stamp in _STAMP.finditer(text)]
+    if len(starts) < 2:
+        return [text]
+    return [text[: starts[1]], *(text[i:j] for i, j in zip(starts[1:], [*starts[2:], len(text)], strict=True))]
+
+
 def peel(text: str, now_t: float) -> _Peeled | None:
     """A line without its prefixes; None if nothing is left of it, or it is only syslogd's announcement."""
     line = text[:MOST_CHARACTERS].rstrip().lstrip("\ufeff")
-    if line.lstrip().startswith("{") and (entry := _from_json(line)) is not None:
+    if "\x1b" in line:
+        line = _COLOUR.sub("", line)
+    if "&" in line:
+        line = unescape(line)
+    if line.lstrip().startswith("{") and (entry := _from_json(line, now_t)) is not None:
         return entry
     peeled = _Peeled(line)
     for _ in range(MOST_PREFIXES):
@@ -176,9 +206,13 @@ def _without_tag(peeled: _Peeled, bare: str) -> str | None:
             peeled.who = match["who"]
             peeled.is_tagged = True
             return bare[match.end() :]
-    if not peeled.is_stamped and (match := _BEFORE_UPTIME.match(bare)) is not None:
+    if peeled.uptime_s is None and (match := _BEFORE_UPTIME.match(bare)) is not None:
         return bare[match.end() :]
     if not peeled.is_stamped and (match := _BEFORE_KERNEL.match(bare)) is not None:
+        peeled.is_tagged = True
+        return bare[match.end() :]
+    is_own = peeled.is_stamped or _AT_START.match(bare) is not None
+    if not is_own and (match := _IN_SENTENCE.search(bare)) is not None:
         peeled.is_tagged = True
         return bare[match.end() :]
     return None
@@ -200,13 +234,16 @@ def _line(peeled: _Peeled) -> LogLine:
     return LogLine(peeled.uptime_s if peeled.t is None else peeled.t, peeled.who, peeled.text)
 
 
-def _from_json(line: str) -> _Peeled | None:
+def _from_json(line: str, now_t: float) -> _Peeled | None:
     try:
         entry = json.loads(line)
     except ValueError:
         return None
-    if not isinstance(entry, dict) or "MESSAGE" not in entry:
+    key = next((key for key in _JSON_KEYS if key in entry), None) if isinstance(entry, dict) else None
+    if key is None:
         return None
+    if key != "MESSAGE":
+        return peel(str(entry[key]), now_t)  # A container's log, or a cloud's: the line stands in it as it was.
     message = entry["MESSAGE"]
     if isinstance(message, list):
         # journalctl writes what is not text as a list of bytes.
@@ -250,7 +287,7 @@ def _stamp(stamp: str) -> float:
 
 
 def _month(name: str) -> int | None:
-    if name.endswith("月"):
+    if name.endswith(("月", "월")):
         return int(name[:-1])
     lowered = name.lower().rstrip(".")
     return _MONTHS.get(lowered) or _MONTHS.get(lowered[:3])

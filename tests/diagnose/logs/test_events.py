@@ -4,14 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memwatch.diagnose.logs.faults import GpuHang, Lockup
+from memwatch.diagnose.logs.daemon_lines import DaemonKill, Killer
+from memwatch.diagnose.logs.fault_values import GpuHang, Lockup
 from memwatch.diagnose.logs.log_events import (
     MOST_EVENTS,
-    DaemonKill,
     GpuError,
     GpuFull,
     HungTask,
-    Killer,
     Wait,
     read_log,
 )

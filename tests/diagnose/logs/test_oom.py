@@ -2,7 +2,7 @@
 
 from memwatch.diagnose.logs.log_events import read_log
 from memwatch.diagnose.logs.log_lines import LogLine
-from memwatch.diagnose.logs.oom_report import OomKill, Row
+from memwatch.diagnose.logs.oom_kill import OomKill, Row
 from memwatch.model.units import GIB, KIB, MIB
 from tests.diagnose.logs.examples import BOOTED_T, lines, read, recorded
 

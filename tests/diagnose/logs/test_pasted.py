@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memwatch.diagnose.logs.log_events import read_log
 from memwatch.diagnose.logs.log_lines import LogLine
-from memwatch.diagnose.logs.oom_report import Limit, OomKill
+from memwatch.diagnose.logs.oom_kill import Limit, OomKill
 from memwatch.diagnose.logs.pasted import pasted_lines
 
 pytestmark = pytest.mark.usefixtures("in_utc")

@@ -1,0 +1,117 @@
+"""What single lines of a log report: a fault of a disk, a core, a card, the hardware, an allocation, or a kill that is
+only told by another program (systemd, Slurm, Kubernetes)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+MOST_DETAIL_CHARACTERS = 200
+
+
+class DiskTrouble(StrEnum):
+    """The worse first."""
+
+    GONE = "gone"  # the controller or the device does not answer any more
+    READ_ONLY = "read-only"
+    JOURNAL = "journal"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class DiskFault:
+    t: float | None
+    device: str
+    trouble: DiskTrouble
+    detail: str
+    parameters: str | None = None  # for the kernel's command line, as the kernel itself advises
+
+
+@dataclass(frozen=True, slots=True)
+class UsbDisconnect:
+    """Alone it only says that something was unplugged; before errors of a disk it is their reason."""
+
+    t: float | None
+    port: str
+
+
+class Stuck(StrEnum):
+    SOFT = "soft lockup"
+    HARD = "hard LOCKUP"
+    RCU = "RCU stall"
+    WORKQUEUE = "workqueue lockup"
+
+
+@dataclass(frozen=True, slots=True)
+class Lockup:
+    t: float | None
+    cpu: int | None
+    seconds: int | None
+    name: str | None
+    stuck: Stuck = Stuck.SOFT
+
+
+@dataclass(frozen=True, slots=True)
+class GpuHang:
+    t: float | None
+    driver: str  # amdgpu, radeon, i915, xe, nouveau, ...
+    name: str | None  # of the process that the driver names
+    pid: int | None
+    detail: str
+
+
+class Part(StrEnum):
+    MEMORY = "memory module"
+    POWER = "power supply"
+    PCIE = "PCIe link"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class HardwareError:
+    t: float | None
+    detail: str
+    part: Part
+
+
+@dataclass(frozen=True, slots=True)
+class Overheating:
+    t: float | None
+    times: int  # since boot
+    is_shutdown: bool = False  # so hot that the machine shut itself down
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationFailure:
+    """A request for 2**order pages in one piece failed; nobody is killed for it."""
+
+    t: float | None
+    name: str
+    order: int
+
+
+class Manager(StrEnum):
+    SYSTEMD = "systemd"
+    SLURM = "Slurm"
+    KUBERNETES = "Kubernetes"
+    DOCKER = "Docker"
+    KUBELET = "the kubelet"
+    CONTAINERD = "containerd"
+    FLUX = "Flux"
+    PBS = "PBS"
+    LSF = "LSF"
+    CONDOR = "HTCondor"
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedKill:
+    """An OOM kill in the words of who runs the job; the kernel's own are elsewhere."""
+
+    t: float | None
+    manager: Manager
+    what: str  # the unit, the job step; empty where it is not named
+    victim: str | None = None
+    size: str | None = None  # what it took, as the manager writes it
+    is_eviction: bool = False  # the manager ended it because the node was short of memory; no OOM kill
+
+
+Fault = DiskFault | UsbDisconnect | Lockup | GpuHang | HardwareError | Overheating | AllocationFailure | ManagedKill
