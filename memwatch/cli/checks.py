@@ -21,8 +21,8 @@ from memwatch.journal.folder import state_folder, state_path, why_not
 from memwatch.model.sample import Gpu, Memory, Sample
 from memwatch.model.units import format_size
 from memwatch.probe.cgroup_paths import memory_mount
+from memwatch.probe.cgroups import memory_sample
 from memwatch.probe.machine import Machine, disk_free_bytes
-from memwatch.probe.memory_sample import memory_sample
 
 GPU_WAIT_S = 2.0
 

@@ -22,7 +22,7 @@ from memwatch.errors import Broken, ExitCode, printable
 from memwatch.guard import inherited, start_guard, system
 from memwatch.guard.order import GuardConfig, give_order
 from memwatch.guard.start_guard import StartedGuard
-from memwatch.probe.pending_signals import ENDING
+from memwatch.probe.process_waits import ENDING
 
 if TYPE_CHECKING:
     from memwatch.cli.plain import PlainView

@@ -2,6 +2,8 @@
 
 from memwatch.decide.forecast import Forecast, ReserveOf, forecast
 from memwatch.decide.history import History
+from memwatch.decide.ladder import resume_bytes
+from memwatch.decide.thresholds import USUAL, Thresholds
 from memwatch.decide.verdict import Decider, Verdict
 from memwatch.model.sample import Sample
 
@@ -29,3 +31,36 @@ class Monitor:
     def forget(self) -> None:
         """After a time in which nothing was sampled: an average over it says nothing about now."""
         self._history.forget()
+
+
+def verdict_facts(forecast: Forecast, verdict: Verdict, thresholds: Thresholds = USUAL) -> dict[str, object]:
+    """The keys that the guard, the recorder and `watch` add to a verdict event. An unknown value has no key.
+
+    A view gets one sample in ten and does not know the guard's state: a forecast of its own would differ from the one
+    that the guard acts on.
+
+    Thresholds are headroom, shares of the time and rates; all of them travel with every verdict because a reader may
+    begin anywhere in a journal. `resume_needs_bytes` is how much more must be free before a job that the guard has
+    paused is resumed. Values are rounded: they are shown, and journals are long.
+    """
+    headroom, reserve = forecast.headroom_bytes, forecast.reserve_bytes
+    facts: dict[str, object] = {
+        "signals": [signal.value for signal in verdict.signals],
+        "confidence": None if forecast.seconds_left is None else forecast.confidence.name.lower(),
+        "headroom_bytes": headroom,
+        "reserve_bytes": None if headroom is None else reserve,
+        "limit_path": forecast.limit_path,
+        "fill_bytes_s": _whole(forecast.fill_bytes_s),
+        "job_fill_bytes_s": _whole(forecast.job_fill_bytes_s),
+        "warn_headroom_bytes": 0,
+        "act_headroom_bytes": -int(reserve * thresholds.lost_share),
+        "warn_stall_fraction": thresholds.warn_stall_fraction,
+        "act_stall_fraction": thresholds.act_stall_fraction,
+        "warn_swap_bytes_s": _whole(thresholds.swap_bytes_s),
+        "resume_needs_bytes": None if headroom is None else max(resume_bytes(forecast) - headroom, 0) or None,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)

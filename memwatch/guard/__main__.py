@@ -49,7 +49,7 @@ def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int
     if config.reserve_bytes is not None or isinstance(place, Place):
         from memwatch.decide.reserve import ReserveTooLarge
         from memwatch.guard.reserve_at_start import reserve_for
-        from memwatch.probe.memory_sample import memory_sample
+        from memwatch.probe.cgroups import memory_sample
 
         try:
             machine = memory_sample()

@@ -40,7 +40,7 @@ class EventStream:
         return "last" if path is not None and os.path.dirname(path) == runs_path() else path
 
     def sample(self, sample: Sample, verdict: Verdict, facts: Mapping[str, object]) -> None:
-        """`facts` are those of verdict_facts.py."""
+        """`facts` are those of `verdict_facts`."""
         name = verdict.level.name.lower()
         sample_event = self._journal.sample(sample)
         verdict_event = self._journal.verdict(name, verdict.reason, verdict.seconds_left, sample.t, **facts)

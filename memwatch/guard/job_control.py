@@ -9,7 +9,7 @@ from memwatch.guard.event_stream import EventStream
 from memwatch.guard.job_ending import JobEnding
 from memwatch.guard.reap import ChildChanges
 from memwatch.guard.stand_in import StandIn
-from memwatch.probe.pending_signals import ENDING
+from memwatch.probe.process_waits import ENDING
 
 # Sent to the job's process group, as a terminal, timeout and a shell's kill %1 send them; others to its first process.
 FOR_GROUP = (*ENDING, signal.SIGCONT)

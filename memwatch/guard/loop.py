@@ -13,9 +13,9 @@ from memwatch.channel import Channel
 from memwatch.decide.actions import Action, By, Step
 from memwatch.decide.forecast import Forecast
 from memwatch.decide.kernel_kills import KernelKills
+from memwatch.decide.monitor import verdict_facts
 from memwatch.decide.turns import Turn, turn_facts
 from memwatch.decide.verdict import Verdict
-from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.guard import system
 from memwatch.guard.act import ActionResult, Actor
 from memwatch.guard.decisions import Decisions
@@ -24,7 +24,6 @@ from memwatch.guard.hold import ThreadHolder
 from memwatch.guard.job_channel import JobChannel, JobListener
 from memwatch.guard.job_control import JobControl
 from memwatch.guard.job_ending import KILLED, JobEnding
-from memwatch.guard.left_behind import restore_rank
 from memwatch.guard.notify import Notifier
 from memwatch.guard.order import GuardOrder
 from memwatch.guard.output_relay import OutputRelay
@@ -34,7 +33,7 @@ from memwatch.guard.reap import JobExit, reap
 from memwatch.guard.reserve_at_start import reserve_bytes, reserve_for
 from memwatch.guard.runs_together import RunsTogether
 from memwatch.guard.scope.job_scope import JobScope
-from memwatch.guard.spawn import containment
+from memwatch.guard.spawn import containment, restore_rank
 from memwatch.guard.stand_in import StandIn
 from memwatch.guard.view_commands import ResizeCommand, SignalCommand, StepCommand, SwitchCommand, parse_command
 from memwatch.guard.views import Views
@@ -44,8 +43,8 @@ from memwatch.journal.events import Event
 from memwatch.journal.writer import Journal
 from memwatch.model.sample import Process, Sample
 from memwatch.probe.before_start import BeforeStart
+from memwatch.probe.cgroups import memory_sample
 from memwatch.probe.machine import Machine
-from memwatch.probe.memory_sample import memory_sample
 from memwatch.probe.position import InputPosition
 
 BRIEF_PAUSE_S = 1.0

@@ -7,7 +7,7 @@ from memwatch.decide.forecast import Forecast
 from memwatch.decide.pause_check import Runaway, runaway
 from memwatch.guard.act import Actor
 from memwatch.model.sample import Sample
-from memwatch.probe.pending_signals import ENDING, is_suspended, pending_signals
+from memwatch.probe.process_waits import ENDING, is_suspended, pending_signals
 
 # For each process of a paused job: between two looks at what signals wait for all of them, which take 15 us each.
 PENDING_INTERVAL_S = 0.003

@@ -15,6 +15,6 @@ def memory_can_be_read(proc_root: str = "/proc", sys_root: str = "/sys") -> bool
     """The host's memory, or at least one memory limit above this process."""
     if number_after(read_file(f"{proc_root}/meminfo") or b"", b"MemAvailable:") is not None:
         return True
-    from memwatch.probe.memory_sample import memory_sample  # Only here: it takes as long to load as the guard itself.
+    from memwatch.probe.cgroups import memory_sample  # Only here: it takes as long to load as the guard itself.
 
     return memory_sample(proc_root, sys_root).available_bytes is not None

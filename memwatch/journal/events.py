@@ -5,7 +5,7 @@ Each is a dictionary that begins with `t` (Unix seconds) and `event`. Keys are a
     start     schema, version, run, guard, command, cwd, limits, containment
     sample    job_bytes, and a Sample (codec.py) with the biggest processes and job_rest; every=10: it stands for ten
     progress  whatever the job says: done, total, unit, ...
-    verdict   level, reason, seconds_left, signals; the forecast and the thresholds behind it (verdict_facts.py);
+    verdict   level, reason, seconds_left, signals; the forecast and the thresholds behind it (decide/monitor.py);
               waits_for (run, command, pid, reason) while another run goes first
     action    action, pids, by, result
     output    text: the tail of the job's own

@@ -4,9 +4,11 @@ A container's limit is here and not in /proc/meminfo. Limits can be set, changed
 read again for every sample; only the location of the cgroups is cached.
 """
 
+import os
+import time
 from collections.abc import Iterable
 
-from memwatch.model.sample import Limit
+from memwatch.model.sample import JobCounters, Limit, Sample
 from memwatch.model.units import MIB
 from memwatch.probe.cgroup_paths import (
     Mount,
@@ -19,7 +21,7 @@ from memwatch.probe.cgroup_paths import (
     widest,
 )
 from memwatch.probe.files import KeptFile, number_after, read_file
-from memwatch.probe.procfs import HostMemory
+from memwatch.probe.procfs import HostMemory, parse_stalls, refaults_in
 
 # v1 writes "no limit" as the largest page count, in bytes; nobody has an exbibyte of memory.
 NO_LIMIT_BYTES = 1 << 60
@@ -178,3 +180,46 @@ def _dropable(stat: bytes, prefix: bytes) -> int:
 def _close(chain: list[Cgroup1 | Cgroup2]) -> None:
     for group in chain:
         group.close()
+
+
+class JobCgroup:
+    """The job's own cgroup: one that holds the job and nothing else, as the scope that the guard makes for it.
+
+    Its counters are the job's alone. Version 2: systemd makes scopes with limits only there.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._pressure = KeptFile(f"{folder}/memory.pressure")
+        self._stat = KeptFile(f"{folder}/memory.stat")
+        self._events = KeptFile(f"{folder}/memory.events")
+
+    def counters(self) -> JobCounters | None:
+        """None if the cgroup has gone, with everything that was in it."""
+        stat = self._stat.read()
+        if stat is None:
+            return None
+        some_us, full_us = parse_stalls(self._pressure.read() or b"")
+        return JobCounters(
+            major_faults=number_after(stat, b"pgmajfault "),
+            refaults=refaults_in(stat),
+            stall_some_us=some_us,
+            stall_full_us=full_us,
+            oom_kills=number_after(self._events.read() or b"", b"oom_kill "),
+        )
+
+    def shmem_bytes(self) -> int | None:
+        return number_after(self._stat.read() or b"", b"shmem ")
+
+    def close(self) -> None:
+        for file in (self._pressure, self._stat, self._events):
+            file.close()
+
+
+def memory_sample(proc_root: str = "/proc", sys_root: str = "/sys", pid: int | None = None) -> Sample:
+    """The machine's memory, and the limits above a process (this one where `pid` is None)."""
+    memory, limits = HostMemory(proc_root), Limits(proc_root, sys_root)
+    above = os.getpid() if pid is None else pid
+    sample = Sample(time.time(), time.monotonic(), memory.read(), limits.read([above]))
+    memory.close()
+    limits.close()
+    return sample

@@ -13,11 +13,10 @@ from heapq import nlargest
 from memwatch.model.sample import JobCounters, Limit, Memory, Process, Sample
 from memwatch.probe.background import Background
 from memwatch.probe.biggest import Biggest
-from memwatch.probe.cgroups import Limits
+from memwatch.probe.cgroups import JobCgroup, Limits
 from memwatch.probe.cost_budget import Pace
 from memwatch.probe.files_in_ram import FilesInRam
 from memwatch.probe.gpu import GpuReader
-from memwatch.probe.job_cgroup import JobCgroup
 from memwatch.probe.job_tree import JobTree
 from memwatch.probe.procfs import HostMemory, HostPaging, HostPressure
 

@@ -14,11 +14,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from memwatch.decide.monitor import Monitor
+from memwatch.decide.monitor import Monitor, verdict_facts
 from memwatch.decide.reserve import default_reserve_bytes
 from memwatch.decide.thresholds import Level
 from memwatch.decide.verdict import Verdict
-from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.journal.machine_record import MachineLog
 from memwatch.model.programs import program_name
 from memwatch.model.sample import Process, Sample

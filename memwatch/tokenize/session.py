@@ -15,7 +15,7 @@ from pathlib import Path
 from memwatch.errors import MemwatchError, OutOfSpace, UsageError, printable
 from memwatch.job import HELLO, Channel
 from memwatch.model.units import format_count, format_size
-from memwatch.probe.memory_sample import memory_sample
+from memwatch.probe.cgroups import memory_sample
 from memwatch.tokenize import checkpoint as checkpoints
 from memwatch.tokenize import manifest as manifests
 from memwatch.tokenize.blocks import BlockReader, ReadPosition

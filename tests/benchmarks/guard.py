@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from memwatch.decide.actions import LadderSettings, OnPressure
-from memwatch.probe.memory_sample import memory_sample
+from memwatch.probe.cgroups import memory_sample
 from memwatch.tokenize.rss import rss_bytes
 from tests.benchmarks.caged import HERE, PATIENCE_S, RUN, running
 from tests.benchmarks.measure import NotMeasured

@@ -1,9 +1,9 @@
 """What a verdict event carries for the views."""
 
 from memwatch.decide.forecast import Confidence, Forecast
+from memwatch.decide.monitor import verdict_facts
 from memwatch.decide.thresholds import Level, Need
 from memwatch.decide.verdict import Verdict
-from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.model.units import GIB
 
 CALM = Verdict(Level.CALM, "fine", None, (), Need(Level.CALM))

@@ -16,7 +16,7 @@ import pytest
 from memwatch.decide.pause_check import SMALLEST_GROWTH_BYTES, runaway
 from memwatch.model.sample import Process, Sample
 from memwatch.model.units import GIB, MIB
-from memwatch.probe.pending_signals import pending_signals
+from memwatch.probe.process_waits import pending_signals
 from tests.guard.processes import (
     NoPtrace,
     Watched,

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from memwatch.decide.actions import LadderSettings, OnPressure, Step
-from memwatch.decide.monitor import Monitor
-from memwatch.decide.verdict_facts import verdict_facts
+from memwatch.decide.monitor import Monitor, verdict_facts
 from memwatch.journal.codec import sample_from_json
 from memwatch.journal.events import Event, action_event, exit_event, progress_event, sample_event, verdict_event
 from memwatch.model.sample import Gpu, Memory, Paging, Pressure, Process, Sample

@@ -30,7 +30,7 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The last verdict event: calm, watch, warn or act, why, and the forecast behind it (decide/verdict_facts.py).
+    """The last verdict event: calm, watch, warn or act, why, and the forecast behind it (decide/monitor.py).
 
     Everything here was decided by the guard. Journals of older versions lack the forecast: it is None.
     """

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from memwatch.channel import Channel
 from memwatch.journal.run_index import JournalIndex
-from memwatch.probe.input_wait import waits_for_input
+from memwatch.probe.process_waits import waits_for_input
 from memwatch.tui.model.picture import JobState, Picture, ViewKind
 from memwatch.tui.model.run_model import RunModel
 from memwatch.tui.sources import Event

@@ -5,9 +5,8 @@ import time
 from collections.abc import Callable
 
 from memwatch.decide.forecast import next_interval_s
-from memwatch.decide.monitor import Monitor
+from memwatch.decide.monitor import Monitor, verdict_facts
 from memwatch.decide.reserve import default_reserve_bytes
-from memwatch.decide.verdict_facts import verdict_facts
 from memwatch.journal.events import sample_event, verdict_event
 from memwatch.probe.machine import Machine
 from memwatch.tui.model.picture import Picture, ViewKind

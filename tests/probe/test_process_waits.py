@@ -11,7 +11,7 @@ import pytest
 
 from memwatch.guard.hold import ThreadHolder
 from memwatch.model.sample import Process
-from memwatch.probe.pending_signals import pending_signals
+from memwatch.probe.process_waits import pending_signals
 from memwatch.probe.stat import parse_stat
 from tests.guard.processes import send, state_of, wait_until
 
