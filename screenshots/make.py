@@ -15,7 +15,7 @@ import resvg_py
 from textual.pilot import Pilot
 
 from memwatch.journal.events import encode
-from memwatch.journal.run_index import JournalIndex
+from memwatch.journal.reader import JournalIndex
 from memwatch.tui.app import MemwatchApp
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import ViewKind

@@ -15,11 +15,10 @@ from memwatch.cli.plain import PlainView
 from memwatch.cli.ui import chosen_ui, screen_options
 from memwatch.errors import ExitCode
 from memwatch.guard.attach_socket import connect
-from memwatch.journal.find_run import journal_of
 from memwatch.journal.reader import lines_of, parse_event
-from memwatch.journal.run_list import changes_pause
+from memwatch.journal.run_list import changes_pause, journal_of
 from memwatch.model.units import format_duration
-from memwatch.tui.screen_options import ScreenOptions
+from memwatch.tui.draw.glyphs import ScreenOptions
 
 MOST_COMMAND_CHARACTERS = 200  # of a greeting
 

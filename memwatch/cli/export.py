@@ -8,10 +8,10 @@ import click
 from memwatch.cli.completion import complete_runs
 from memwatch.errors import ExitCode, MemwatchError, UsageError
 from memwatch.journal.events import Event
-from memwatch.journal.find_run import journal_of
-from memwatch.journal.json_export import without_commands, write_json
 from memwatch.journal.reader import read_events
 from memwatch.journal.record_files import read_machine_events
+from memwatch.journal.run_export import without_commands, write_json
+from memwatch.journal.run_list import journal_of
 from memwatch.output_file import STANDARD_OUTPUT, output_file
 
 MACHINE = "machine"
@@ -21,7 +21,7 @@ _FILE = click.Path(allow_dash=True)
 def _tell_columns(ctx: click.Context, parameter: click.Parameter, is_asked: bool) -> None:
     if not is_asked or ctx.resilient_parsing:
         return
-    from memwatch.journal.table import COLUMNS
+    from memwatch.journal.run_export import COLUMNS
 
     width = max(map(len, COLUMNS))
     click.echo("\n".join(f"{name:<{width}}  {meaning}" for name, meaning in COLUMNS.items()))
@@ -91,7 +91,7 @@ class _Source:
 
 
 def _write_csv(source: _Source, path: str) -> None:
-    from memwatch.journal.table import write_table
+    from memwatch.journal.run_export import write_table
 
     with output_file(path) as file:
         write_table(source.events(), file)

@@ -9,10 +9,10 @@ from memwatch.cli.completion import complete_runs
 from memwatch.cli.ui import require_screen, screen_options
 from memwatch.errors import ExitCode, MemwatchError, printable
 from memwatch.journal.events import encode
-from memwatch.journal.find_run import journal_of
+from memwatch.journal.reader import JournalIndex
 from memwatch.journal.record_files import read_machine_events
-from memwatch.journal.run_index import JournalIndex
-from memwatch.tui.screen_options import ScreenOptions
+from memwatch.journal.run_list import journal_of
+from memwatch.tui.draw.glyphs import ScreenOptions
 
 MACHINE = "machine"
 DEFAULT_HOURS = 24.0
@@ -33,7 +33,7 @@ def replay(is_ascii: bool, theme: str, hours: float, run: str) -> int:
     is_machine = run == MACHINE
     name = MACHINE if is_machine else str(journal_of(run))
     index = _record(hours) if is_machine else _journal(name)
-    from memwatch.tui.machine_screens import show_replay
+    from memwatch.tui.replay_app import show_replay
 
     show_replay(index, name, is_machine, ScreenOptions(is_ascii, theme))
     return ExitCode.OK

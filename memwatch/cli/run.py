@@ -14,7 +14,7 @@ from memwatch.cli.ui import chosen_ui, screen_options
 from memwatch.command_line import RESERVE, SECONDS, AskedReserve
 from memwatch.errors import UsageError
 from memwatch.guard.order import GuardConfig
-from memwatch.tui.screen_options import ScreenOptions
+from memwatch.tui.draw.glyphs import ScreenOptions
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

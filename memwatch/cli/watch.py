@@ -5,7 +5,7 @@ import click
 from memwatch.cli.ui import require_screen, screen_options
 from memwatch.command_line import SECONDS
 from memwatch.errors import ExitCode
-from memwatch.tui.screen_options import ScreenOptions
+from memwatch.tui.draw.glyphs import ScreenOptions
 
 
 @click.command()
@@ -14,7 +14,7 @@ from memwatch.tui.screen_options import ScreenOptions
 def watch(is_ascii: bool, theme: str, interval: float | None) -> int:
     """Show memory, swap, pressure and the largest processes of this machine, and a forecast of when memory is full."""
     require_screen(is_ascii, "memwatch doctor describes the machine in plain lines")
-    from memwatch.tui.machine_screens import show_machine
+    from memwatch.tui.full_screen import show_machine
 
     show_machine(interval, ScreenOptions(is_ascii, theme))
     return ExitCode.OK

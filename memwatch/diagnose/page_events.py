@@ -7,9 +7,9 @@ from memwatch.diagnose.collect.all_evidence import Wanted
 from memwatch.diagnose.findings import Diagnosis
 from memwatch.errors import MemwatchError
 from memwatch.journal.events import Event
-from memwatch.journal.find_run import LAST, journal_of
 from memwatch.journal.reader import read_events
 from memwatch.journal.record_files import read_machine_events
+from memwatch.journal.run_list import LAST, journal_of
 
 BEFORE_S = 900.0
 AFTER_S = 300.0

@@ -98,3 +98,34 @@ def _types(kind: object) -> Iterable[type]:
     plain = getattr(kind, "__origin__", kind)
     assert isinstance(plain, type)
     return [plain]
+
+
+_BEYOND = 2.0**63  # what the kernel counts with, signed
+LATEST_T = 1e11  # the year 5138
+
+
+def plausible_sample(event: Mapping[str, object]) -> Sample | None:
+    """A sample that a machine could have made, out of a journal that anybody could have written; otherwise None.
+
+    For readers that draw or add up: no number has four hundred digits, none is negative or NaN.
+    """
+    try:
+        sample = sample_from_json(event)
+    except ValueError:
+        return None
+    parts = (sample, sample.memory, sample.pressure, sample.paging, sample.job_counters, sample.job_rest)
+    lists = (sample.limits, sample.job, sample.gpus or (), sample.others or ())
+    is_plausible = all(map(_has_sense, parts)) and all(_has_sense(part) for each in lists for part in each)
+    return sample if is_plausible and is_plausible_time(sample.t) else None
+
+
+def is_plausible_time(t: float) -> bool:
+    return 0 <= t <= LATEST_T
+
+
+def _has_sense(part: object) -> bool:
+    for name in getattr(part, "__slots__", ()):
+        value = getattr(part, name)
+        if isinstance(value, int | float) and not 0 <= value < _BEYOND:
+            return False
+    return True

@@ -1,16 +1,20 @@
 """Where journals are kept: $XDG_STATE_HOME/memwatch/runs, and machine beside it, for the eyes of their owner alone.
 
 They hold command lines, so nobody else may read them, and nobody else may choose where they go: a folder that belongs
-to another user, or a symbolic link, is refused.
+to another user, or a symbolic link, is refused. Old journals are removed when a new run starts.
 """
 
 import os
+import re
 import stat
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memwatch.errors import MemwatchError
+from memwatch.journal.liveness import GuardId, may_be_alive
+from memwatch.journal.reader import first_event
+from memwatch.model.units import MIB
 
 if TYPE_CHECKING:  # pathlib would cost the guard half a MiB.
     from pathlib import Path
@@ -115,3 +119,42 @@ def _make_own(folder: str) -> None:
         raise MemwatchError(f"{folder} belongs to another user; set XDG_STATE_HOME to a folder of your own")
     if status.st_mode & 0o077:
         os.chmod(folder, 0o700)
+
+
+KEPT_RUNS = 100
+KEPT_BYTES = 500 * MIB
+
+# Nothing else that lies in the folder is ours to remove.
+_OURS = re.compile(r"\d{8}-\d{6}-\d+(-\d+)?\.jsonl")
+
+
+def prune(folder: str, kept_runs: int = KEPT_RUNS, kept_bytes: int = KEPT_BYTES) -> list[str]:
+    """Removes the oldest journals, but none whose guard is alive. Gives back the names of those removed."""
+    removed = []
+    runs = size_bytes = 0
+    for entry in _newest_first(folder):
+        with suppress(OSError):  # Another guard may be pruning, too.
+            status = entry.stat(follow_symlinks=False)
+            runs += 1
+            size_bytes += status.st_size
+            if (runs > kept_runs or size_bytes > kept_bytes) and not _is_in_use(entry.path):
+                os.unlink(entry.path)
+                removed.append(entry.name)
+                with suppress(FileNotFoundError):
+                    os.unlink(entry.path.removesuffix(SUFFIX) + SOCKET_SUFFIX)  # of a guard that was killed
+    return removed
+
+
+def _is_in_use(path: str) -> bool:
+    start = first_event(path)
+    guard = None if start is None else GuardId.from_json(start.get("guard"))
+    return may_be_alive(guard, age_s=time.time() - os.stat(path).st_mtime)
+
+
+def _newest_first(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            ours = [entry for entry in entries if _OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)]
+    except OSError:
+        return []
+    return sorted(ours, key=lambda entry: entry.name, reverse=True)

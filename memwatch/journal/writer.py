@@ -18,9 +18,8 @@ from dataclasses import replace
 from memwatch.journal import events
 from memwatch.journal.appender import Appender, NoFile
 from memwatch.journal.events import Event
-from memwatch.journal.folder import create_journal, make_runs_folder, open_journal, run_id
+from memwatch.journal.folder import create_journal, make_runs_folder, open_journal, prune, run_id
 from memwatch.journal.liveness import GuardId
-from memwatch.journal.prune import prune
 from memwatch.journal.size_budget import JournalBudget
 from memwatch.model.sample import Process, Sample
 from memwatch.model.units import MIB

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import median
 
+from memwatch.journal.codec import is_plausible_time, plausible_sample
 from memwatch.journal.events import Event
-from memwatch.journal.plausible import is_plausible_time, plausible_sample
 from memwatch.model.rates import change_between
 from memwatch.model.sample import Gpu, Limit, Sample
 from memwatch.report import marks

@@ -22,9 +22,9 @@ from memwatch.tui.model.picture import JobState, Picture, ViewKind
 from memwatch.tui.screens.dashboard import Dashboard
 from memwatch.tui.screens.dialog import Choice, Dialog
 from memwatch.tui.screens.output_screen import OutputScreen
+from memwatch.tui.screens.panel_widget import PAGE, Drawing
 from memwatch.tui.sources import Event, EventSource
 from memwatch.tui.themes import DARK, LIGHT
-from memwatch.tui.widgets.panel import PAGE, Drawing
 from memwatch.tui.workarounds import SteadyApp
 
 # However fast things happen, nobody reads faster; what somebody waits for comes sooner than what just goes on.
@@ -307,7 +307,7 @@ class MemwatchApp(SteadyApp[Left]):
         self._set_look(span_s=self.look.other_span_s(self.picture.elapsed_s, step))
 
     def action_filter(self) -> None:
-        from memwatch.tui.widgets.filter import Filter
+        from memwatch.tui.screens.dialog import Filter
 
         if isinstance(self.screen, Dashboard):
             self.screen.mount(Filter(self.look.wanted))

@@ -11,9 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from memwatch.channel import Channel
-from memwatch.tui.draw.glyphs import ASCII, MONOCHROME, UNICODE
+from memwatch.tui.draw.glyphs import ASCII, MONOCHROME, UNICODE, ScreenOptions, speaks_unicode
 from memwatch.tui.draw.look import Look
-from memwatch.tui.screen_options import ScreenOptions, speaks_unicode
 
 if TYPE_CHECKING:
     from memwatch.tui.app import Left, MemwatchApp
@@ -118,3 +117,15 @@ class FullScreenView:
         sys.stdout.write(tail(self._last, shutil.get_terminal_size().lines, look.has_colours))
         sys.stdout.flush()
         print(summary(self._last, look.glyphs, code), file=sys.stderr)
+
+
+def show_machine(interval_s: float | None, options: ScreenOptions) -> None:
+    """The screen of `memwatch watch`: the machine itself, without a guard."""
+    from memwatch.probe.machine import Machine
+    from memwatch.tui.sources.watch_source import WatchSource
+
+    machine = Machine(others_interval_s=0.9, in_background=True)
+    try:
+        run_app(make_app(WatchSource(machine, interval_s), options, None))
+    finally:
+        machine.close()

@@ -4,13 +4,17 @@ from typing import Any, ClassVar
 
 from textual.binding import Binding
 
+from memwatch.journal.reader import JournalIndex
 from memwatch.tui.app import MemwatchApp
+from memwatch.tui.draw.glyphs import ScreenOptions
 from memwatch.tui.draw.lines import Line
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.timeline import timeline
+from memwatch.tui.full_screen import look_for, run_app
 from memwatch.tui.model.picture import Picture
+from memwatch.tui.screens.panel_widget import Drawing
 from memwatch.tui.sources.replay_source import ReplaySource
-from memwatch.tui.widgets.panel import Drawing
+from memwatch.tui.themes import theme_for
 
 
 class ReplayApp(MemwatchApp):
@@ -70,3 +74,9 @@ class ReplayApp(MemwatchApp):
         self._replay.play(False)
         self._replay.seek(self._replay.start_t + share * (self._replay.end_t - self._replay.start_t))
         self.draw()
+
+
+def show_replay(index: JournalIndex, name: str, is_machine: bool, options: ScreenOptions) -> None:
+    """`name` is what `memwatch export` knows it by."""
+    source = ReplaySource(index, is_machine)
+    run_app(ReplayApp(source, look_for(options), theme_for(options.theme), name))

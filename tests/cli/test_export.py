@@ -16,7 +16,7 @@ from memwatch.cli.export import export
 from memwatch.command_line import invoke
 from memwatch.journal.events import encode
 from memwatch.journal.machine_record import MachineLog
-from memwatch.journal.table import COLUMNS
+from memwatch.journal.run_export import COLUMNS
 from memwatch.journal.writer import Journal
 from tests.helpers import HANG_S, error_of, memwatch
 from tests.journal.examples import as_nobody, sample, whole_run

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memwatch.cli.interactive import needs_terminal
+from memwatch.cli.ui import needs_terminal
 
 
 @pytest.mark.parametrize(

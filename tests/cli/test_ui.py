@@ -3,7 +3,7 @@
 import pytest
 
 from memwatch.cli.ui import can_draw
-from memwatch.tui.screen_options import speaks_unicode
+from memwatch.tui.draw.glyphs import speaks_unicode
 from memwatch.tui.themes import theme_for
 from tests.helpers import error_of, memwatch
 

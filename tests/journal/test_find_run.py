@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memwatch.errors import MemwatchError, UsageError
-from memwatch.journal.find_run import journal_of
+from memwatch.journal.run_list import journal_of
 
 IDS = ("20261116-100000-7", "20261116-100000-71", "20261117-090000-9")
 

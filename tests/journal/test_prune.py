@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.journal import prune as pruning
+from memwatch.journal import folder as pruning
+from memwatch.journal.folder import prune
 from memwatch.journal.liveness import NEW_S, UNSEEN_S, GuardId
-from memwatch.journal.prune import prune
 from tests.journal.examples import started, whole_run
 
 LONG_AGO = 1_600_000_000

@@ -8,9 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memwatch.journal.events import Event
-from memwatch.journal.json_export import without_commands, write_json
 from memwatch.journal.reader import parse_event
-from memwatch.journal.table import write_table
+from memwatch.journal.run_export import without_commands, write_json, write_table
 from memwatch.report.page import report_page
 
 numbers = st.one_of(st.integers(-2, 5), st.sampled_from([2**40, 2**63, -(2**70), 10**400]), st.floats(allow_nan=False))

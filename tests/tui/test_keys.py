@@ -15,7 +15,7 @@ from memwatch.tui.replay_app import ReplayApp
 from memwatch.tui.screens.dashboard import Dashboard
 from memwatch.tui.screens.dialog import Dialog
 from memwatch.tui.screens.output_screen import OutputScreen
-from memwatch.tui.widgets.panel import PanelWidget
+from memwatch.tui.screens.panel_widget import PanelWidget
 from tests.tui import script
 from tests.tui.running import run_async
 from tests.tui.script import ScriptedSource

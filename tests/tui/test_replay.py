@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from memwatch.journal.events import encode, sample_event
-from memwatch.journal.run_index import JournalIndex
+from memwatch.journal.reader import JournalIndex
 from memwatch.model.sample import Memory, Sample
 from memwatch.tui.draw.lines import text_of
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import JobState, ViewKind
 from memwatch.tui.replay_app import ReplayApp
+from memwatch.tui.screens.panel_widget import PanelWidget
 from memwatch.tui.sources.replay_source import ReplaySource
-from memwatch.tui.widgets.panel import PanelWidget
 from tests.journal.examples import process
 from tests.tui import script
 from tests.tui.running import run_async

@@ -15,7 +15,7 @@ from memwatch.tui.app import MemwatchApp
 from memwatch.tui.draw.glyphs import ASCII, MONOCHROME, UNICODE, Glyphs
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import ViewKind
-from memwatch.tui.widgets.panel import PanelWidget
+from memwatch.tui.screens.panel_widget import PanelWidget
 from tests.tui import script
 from tests.tui.running import run_async
 

@@ -15,10 +15,9 @@ from memwatch.diagnose.findings import Source
 from memwatch.diagnose.timeline.model import Timeline
 from memwatch.errors import MemwatchError
 from memwatch.journal.events import Event
-from memwatch.journal.find_run import journal_of
 from memwatch.journal.folder import runs_path
 from memwatch.journal.record_files import read_machine_events
-from memwatch.journal.run_list import RunInfo, journals
+from memwatch.journal.run_list import RunInfo, journal_of, journals
 from memwatch.model.units import format_number
 
 # What led to a run's trouble, and what came of it: a kernel may take minutes to say so.

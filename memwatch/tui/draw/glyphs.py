@@ -1,5 +1,6 @@
-"""The characters pictures are made of: for most terminals, without colours, and in ASCII."""
+"""The characters pictures are made of, for most terminals, without colours, and in ASCII; what a terminal can show."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 
@@ -78,3 +79,17 @@ ASCII = Glyphs(
     range="-",
     times="x",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenOptions:
+    """How the full screen is to look."""
+
+    is_ascii: bool = False
+    theme: str = "auto"
+
+
+def speaks_unicode(environment: Mapping[str, str]) -> bool:
+    """By the locale. Where none is set Python takes UTF-8, and so do today's terminals."""
+    locale = next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environment.get(name))), "C.UTF-8")
+    return locale.upper().replace("-", "").endswith("UTF8")

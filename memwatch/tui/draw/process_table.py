@@ -10,7 +10,7 @@ from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.draw.words import UNKNOWN, size
 from memwatch.tui.model.picture import Picture
 from memwatch.tui.model.process_rows import Arranged, SortOrder, arranged
-from memwatch.tui.model.trends import STEPS
+from memwatch.tui.model.series import STEPS
 
 _STATES = {"D": "disk wait", "T": "stopped", "t": "stopped", "Z": "ended"}
 _TOKENIZER = "-m memwatch.tokenize"

@@ -107,7 +107,7 @@ class ProcessRow:
     cpu_fraction: float | None = None
     read_bytes_s: float | None = None
     written_bytes_s: float | None = None
-    trend: tuple[int, ...] = ()  # its memory over the last minute (trends.py)
+    trend: tuple[int, ...] = ()  # its memory over the last minute (series.py)
 
     @property
     def disk_bytes_s(self) -> float | None:

@@ -27,9 +27,8 @@ from memwatch.tui.model.picture import (
     ViewKind,
 )
 from memwatch.tui.model.process_rows import process_rows
-from memwatch.tui.model.series import Series, SeriesPoint
+from memwatch.tui.model.series import Series, SeriesPoint, Trends
 from memwatch.tui.model.terminal_text import TerminalText
-from memwatch.tui.model.trends import Trends
 
 MOST_HAPPENINGS = 500
 RATES_S = 2.0  # over which counters are turned into rates

@@ -38,7 +38,7 @@ from memwatch.tui.draw import (
 from memwatch.tui.draw.layout import ScreenLayout, ShownPanels, layout_for
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Picture
-from memwatch.tui.widgets.panel import ROLE_CLASSES, Drawing, PanelWidget
+from memwatch.tui.screens.panel_widget import ROLE_CLASSES, Drawing, PanelWidget
 
 ROWS = {
     "memory": "upper",

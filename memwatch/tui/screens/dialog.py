@@ -1,16 +1,17 @@
 """A question in the middle of the screen, or something to read. One key answers; Escape takes it back."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
 from textual.app import ComposeResult
 from textual.screen import ModalScreen
+from textual.widgets import Input
 
 from memwatch.tui.draw.lines import BLANK, Line, Span, joined, line, text_of, width_of, wrapped
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.model.picture import Picture
-from memwatch.tui.widgets.panel import ROLE_CLASSES, Drawing, PanelWidget
+from memwatch.tui.screens.panel_widget import ROLE_CLASSES, Drawing, PanelWidget
 
 MARGIN = 8  # columns, for the frame and the space inside it
 
@@ -88,3 +89,27 @@ def _fitted(row: Line, width: int) -> list[Line]:
     if not is_plain or width_of(row) <= width:
         return [row]
     return [line(text) for text in wrapped(text_of(row), width, 4)]
+
+
+if TYPE_CHECKING:
+    from memwatch.tui.app import MemwatchApp
+
+
+class Filter(Input):
+    def __init__(self, wanted: str) -> None:
+        super().__init__(wanted, placeholder="processes whose command or pid has…", id="filter", compact=True)
+
+    def on_mount(self) -> None:
+        self.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        cast("MemwatchApp", self.app).filter_by(event.value.strip())
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.remove()
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "escape":
+            event.stop()
+            cast("MemwatchApp", self.app).filter_by("")
+            self.remove()

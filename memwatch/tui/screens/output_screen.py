@@ -11,7 +11,7 @@ from memwatch.tui.draw import banner, header, output_panel
 from memwatch.tui.draw.lines import Line, Span, cut, joined, line
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.model.picture import Picture
-from memwatch.tui.widgets.panel import PAGE, ROLE_CLASSES, Drawing, PanelWidget
+from memwatch.tui.screens.panel_widget import PAGE, ROLE_CLASSES, Drawing, PanelWidget
 
 
 class OutputScreen(Screen[None]):

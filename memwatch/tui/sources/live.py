@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable
 
 from memwatch.channel import Channel
-from memwatch.journal.run_index import JournalIndex
+from memwatch.journal.reader import JournalIndex
 from memwatch.probe.process_waits import waits_for_input
 from memwatch.tui.model.picture import JobState, Picture, ViewKind
 from memwatch.tui.model.run_model import RunModel
 from memwatch.tui.sources import Event
-from memwatch.tui.sources.past import take_past
+from memwatch.tui.sources.replay_source import take_past
 
 INPUT_LOOK_S = 2.0
 MOST_LOOKED_AT = 16  # processes

@@ -4,12 +4,11 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from memwatch.journal.run_index import JournalIndex
+from memwatch.journal.reader import FREQUENT, JournalIndex
 from memwatch.tui.model.happenings import happening
 from memwatch.tui.model.picture import Happening, Picture, ViewKind
 from memwatch.tui.model.run_model import RunModel
 from memwatch.tui.sources import Event
-from memwatch.tui.sources.past import LOOK_BACK_S, take_past
 
 SPEEDS = (0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
 WHOLE_RUN_IN_S = 60.0  # at the speed that is chosen by itself
@@ -109,3 +108,20 @@ def _happenings(index: JournalIndex) -> list[Happening]:
         if told is not None:
             found.append(told)
     return found
+
+
+# What charts show by themselves, and then some for rates and forecasts.
+LOOK_BACK_S = 660.0
+
+
+def take_past(model: RunModel, index: JournalIndex, start: int, end: int) -> None:
+    """Let a run model take the events from `start` to `end`; of what there is a lot of, only the latest."""
+    now_t = index.times[end - 1] if end else 0.0
+    for number in range(start, end):
+        if index.kinds[number] in FREQUENT and now_t - index.times[number] > LOOK_BACK_S:
+            continue
+        event = index.event(number)
+        if event is not None:
+            # A journal has ends of the job's output, not all of it.
+            model.take({**event, "tail": True} if event["event"] == "output" else event)
+    model.know_peak(index.peak_job_bytes(end))

@@ -8,11 +8,10 @@ from memwatch.model.sample import Memory, Process, Sample
 from memwatch.tui.draw import process_table as processes
 from memwatch.tui.draw.bars import bar, stacked
 from memwatch.tui.draw.chart import Chart, ChartLevel, chart_lines
-from memwatch.tui.draw.frame import framed, inner_size
 from memwatch.tui.draw.glyphs import ASCII, MONOCHROME, UNICODE, Glyphs
 from memwatch.tui.draw.layout import ShownPanels, layout_for, shared_out
 from memwatch.tui.draw.lines import Span, cut, fitting, line, padded, spread, text_of, width_of, wrapped
-from memwatch.tui.draw.look import Frame, Look
+from memwatch.tui.draw.look import Frame, Look, framed, inner_size
 from memwatch.tui.draw.words import between, roughly, stopwatch
 from memwatch.tui.model.picture import Picture, ProcessRow
 

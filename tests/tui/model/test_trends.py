@@ -1,7 +1,7 @@
 """How the memory of a process went over the last minute."""
 
 from memwatch.model.sample import Process
-from memwatch.tui.model.trends import STEP_S, STEPS, Trends
+from memwatch.tui.model.series import STEP_S, STEPS, Trends
 
 
 def process(rss_bytes: int, pid: int = 1, start_ticks: int = 1, swap_bytes: int = 0) -> Process:

@@ -1,19 +1,23 @@
-"""A journal as a table: one row a sample, for spreadsheets and data frames.
+"""A journal for other programs: as a table with one row per sample, and as JSON. Both hold one event at a time.
+
+Command lines, where people put passwords and names of their files, are left out unless asked for; so are the job's
+folder and its output.
 
 Columns are added at the end, never renamed. Unknown is empty, never 0. Rates are those since the row before, so the
 first row has none. Text that a spreadsheet would run as a formula has an apostrophe before it.
 """
 
 import csv
+import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TextIO
 
 from memwatch.errors import printable
+from memwatch.journal.codec import plausible_sample
 from memwatch.journal.events import Event
-from memwatch.journal.plausible import plausible_sample
 from memwatch.model.programs import program_name
 from memwatch.model.rates import change_between
 from memwatch.model.sample import Process, Sample
@@ -146,3 +150,40 @@ def _utc(t: float) -> str | None:
         return datetime.fromtimestamp(t, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
     except (OverflowError, ValueError, OSError):
         return None  # Nobody's clock shows that.
+
+
+def write_json(events: Iterable[Event], file: TextIO) -> None:
+    """One object with a list of events, an event a line: for whoever reads all of it and whoever reads by lines."""
+    file.write('{"schema": 1, "events": [')
+    separator = "\n"
+    for event in events:
+        file.write(separator + json.dumps(event, separators=(",", ":")))
+        separator = ",\n"
+    file.write("\n]}\n")
+
+
+def without_commands(events: Iterable[Event]) -> Iterator[Event]:
+    for event in events:
+        match event["event"]:
+            case "start":
+                event = event | {"command": [_program(event.get("command"))]}
+                event.pop("cwd", None)
+            case "sample":
+                event = event | {name: _named(event[name]) for name in ("job", "others") if name in event}
+            case "output":
+                event = {key: value for key, value in event.items() if key != "text"}
+        yield event
+
+
+def _program(command: object) -> str:
+    return program_name(" ".join(map(str, command))) if isinstance(command, list) else ""
+
+
+def _named(processes: object) -> object:
+    if not isinstance(processes, list):
+        return []
+    return [
+        {**process, "command": program_name(str(process.get("command", "")))}
+        for process in processes
+        if isinstance(process, Mapping)
+    ]

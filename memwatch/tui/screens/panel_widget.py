@@ -12,9 +12,8 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from memwatch.tui.draw.frame import framed, inner_size
 from memwatch.tui.draw.lines import BLANK, ROLES, Line, Span, in_ascii, padded
-from memwatch.tui.draw.look import Look
+from memwatch.tui.draw.look import Look, framed, inner_size
 from memwatch.tui.model.picture import Picture
 from memwatch.tui.model.terminal_text import Ink
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memwatch.journal.events import Event, sample_event, verdict_event
-from memwatch.journal.table import COLUMNS, write_table
+from memwatch.journal.run_export import COLUMNS, write_table
 from memwatch.model.sample import Memory, Paging, Pressure, Process, Sample
 from memwatch.model.units import GIB, MIB
 from tests.journal.examples import sample

@@ -1,1 +1,0 @@
-"""The one widget that draws, and what is special about some of its uses."""
