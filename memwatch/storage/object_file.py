@@ -4,15 +4,18 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from memwatch.model.units import MIB
 from memwatch.storage.store import ObjectInfo
 
 if TYPE_CHECKING:
     from memwatch.storage.bucket_store import BucketStore
 
+READ_AHEAD_BYTES = 2 * MIB
+
 
 class ObjectFile(io.RawIOBase):
-    """Sequential: one request is open and read piece by piece. Otherwise each read is a request for exactly its range,
-    as parquet readers want it."""
+    """Sequential: one request to the end is open and read piece by piece. Otherwise a request is for what is wanted and
+    a little more, because a parquet reader jumps to a column and then reads it in small steps."""
 
     def __init__(self, store: "BucketStore", info: ObjectInfo, sequential: bool) -> None:
         super().__init__()
@@ -42,32 +45,36 @@ class ObjectFile(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
-        count = self._read_ahead(view) if self._sequential else self._read_exactly(view)
+        if not self._rest:
+            self._rest = memoryview(self._next_piece(len(view)))
+        count = min(len(view), len(self._rest))
+        view[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
         self._position += count
         return count
+
+    def read(self, size: int | None = -1) -> bytes:
+        """All that was asked for unless the object ends before, as readers expect it of a local file."""
+        if size is None or size < 0:
+            size = max(self._info.size_bytes - self._position, 0)
+        data = bytearray(size)
+        view, count = memoryview(data), 0
+        while count < size and (more := self.readinto(view[count:])):
+            count += more
+        return bytes(view[:count])
 
     def close(self) -> None:
         self._drop_request()
         super().close()
 
-    def _read_ahead(self, view: memoryview) -> int:
-        if not self._rest:
-            if self._pieces is None:
-                size = self._info.size_bytes
-                self._pieces = self._store.pieces(self._info.address, self._position, size, self._info.version)
-            self._rest = memoryview(next(self._pieces, b""))
-        count = min(len(view), len(self._rest))
-        view[:count] = self._rest[:count]
-        self._rest = self._rest[count:]
-        return count
-
-    def _read_exactly(self, view: memoryview) -> int:
-        end = min(self._position + len(view), self._info.size_bytes)
-        count = 0
-        for piece in self._store.pieces(self._info.address, self._position, end, self._info.version):
-            view[count : count + len(piece)] = piece
-            count += len(piece)
-        return count
+    def _next_piece(self, wanted: int) -> bytes:
+        piece = b"" if self._pieces is None else next(self._pieces, b"")
+        if not piece and self._position < self._info.size_bytes:
+            ahead = self._position + max(wanted, READ_AHEAD_BYTES)
+            end = self._info.size_bytes if self._sequential else min(ahead, self._info.size_bytes)
+            self._pieces = self._store.pieces(self._info.address, self._position, end, self._info.version)
+            piece = next(self._pieces, b"")
+        return piece
 
     def _drop_request(self) -> None:
         self._pieces = None

@@ -92,6 +92,8 @@ def test_an_object_is_a_seekable_file(store: Store, folder: str, sequential: boo
         assert file.seek(-10, io.SEEK_END) == len(data) - 10
         assert file.read(100) == data[-10:]
         file.seek(1000)
+        assert file.read(200_000) == data[1000:201_000]
+        file.seek(1000)
         with io.BufferedReader(file, 5000) as buffered:
             assert buffered.read(100_000) == data[1000:101_000]
 
@@ -158,10 +160,11 @@ def test_a_store_without_conditional_puts_is_used_all_the_same(faults: Faults, t
 def test_an_object_that_changes_is_not_mixed(s3_environment: int, tmp_path: Path) -> None:
     store = BucketStore(f"s3://{BUCKET}", QUICK)
     address = f"s3://{BUCKET}/{tmp_path.name}/a.bin"
-    store.put(address, b"a" * 1000)
+    store.put(address, b"a" * 5_000_000)
     file = store.open(store.info(address), sequential=False)
     assert file.read(10) == b"a" * 10
-    store.put(address, b"b" * 1000)
+    store.put(address, b"b" * 5_000_000)
+    file.seek(4_000_000)
     with pytest.raises(MemwatchError, match="changed while it was read"):
         file.read(10)
 

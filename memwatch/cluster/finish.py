@@ -1,0 +1,62 @@
+"""The end of a run: val.bin from the segments' parts, then the manifest, then nothing unfinished remains."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memwatch.cluster.marks import SegmentFile, SegmentMark
+from memwatch.cluster.run_folder import MANIFEST, RunFolder
+from memwatch.errors import MemwatchError
+from memwatch.model.units import MIB
+from memwatch.storage.uploading import upload_pieces
+
+COPY_BYTES = 8 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class ValFile:
+    """How val.bin is called and what stands before its tokens (by the number of tokens)."""
+
+    name: str
+    header: Callable[[int], bytes]
+
+
+def write_val(folder: RunFolder, marks: Sequence[SegmentMark], val: ValFile) -> SegmentFile:
+    """Join the parts in the order of the segments. Checked against the marks on the way."""
+    parts = [(mark.number, mark.val) for mark in marks if mark.val is not None]
+    tokens = sum(part.tokens for _, part in parts)
+    head = val.header(tokens)
+    digest, size = hashlib.sha256(), 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal digest, size
+        digest, size = hashlib.sha256(), 0
+        for piece in _joined(folder, head, parts):
+            digest.update(piece)
+            size += len(piece)
+            yield piece
+
+    upload_pieces(folder.store, folder.file(val.name), pieces, folder.scratch)
+    return SegmentFile(val.name, tokens, size, digest.hexdigest())
+
+
+def _joined(folder: RunFolder, head: bytes, parts: Iterable[tuple[int, SegmentFile]]) -> Iterator[bytes]:
+    yield head
+    for number, part in parts:
+        address = folder.val_part(number)
+        digest = hashlib.sha256()
+        for start in range(0, part.size_bytes, COPY_BYTES):
+            piece = folder.store.read(address, start, min(start + COPY_BYTES, part.size_bytes))
+            digest.update(piece)
+            yield piece
+        if digest.hexdigest() != part.sha256:
+            raise MemwatchError(
+                f"{address} differs from its done-mark; "
+                f"remove {folder.mark_address(number)} to make segment {number} again"
+            )
+
+
+def write_manifest(folder: RunFolder, manifest: dict[str, Any]) -> None:
+    folder.store.put(folder.file(MANIFEST), json.dumps(manifest, indent=1).encode() + b"\n")

@@ -1,0 +1,44 @@
+"""The messages between a rank and its worker processes."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOrder:
+    """The first message to a worker. Everything else it reads from the plan in the folder."""
+
+    out: str
+    node: str
+    engine: str
+    budget_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReady:
+    engine: str
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentDone:
+    number: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFailed:
+    """`may_pass`: the store failed, so another attempt may succeed."""
+
+    number: int
+    problem: str
+    may_pass: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFailed:
+    """The worker cannot work at all."""
+
+    problem: str
+
+
+FromWorker = WorkerReady | SegmentDone | SegmentFailed | WorkerFailed
