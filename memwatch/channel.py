@@ -6,10 +6,15 @@ import socket
 import struct
 from typing import Any
 
+from memwatch.on_linux import IS_LINUX
+
 VARIABLE = "MEMWATCH_CHANNEL"
-# A socket without a file (man 7 unix, "abstract"); @ stands for its first byte, NUL, as in ss and /proc/net/unix.
+# A socket without a file (man 7 unix, "abstract"); @ stands for its first byte, NUL, as in ss and /proc/net/unix. Where
+# Linux is not used, the address is the path of a socket in a folder of its owner.
 ADDRESS_PREFIX = "@memwatch-"
 MOST_ADDRESS_BYTES = 100
+# macOS has no such flag; Python ignores SIGPIPE anyway, unless a script has changed that.
+NO_SIGNAL: int = getattr(socket, "MSG_NOSIGNAL", 0)
 _PEER = struct.Struct("3i")  # struct ucred: pid, uid, gid
 # What has no end is not a message. A guard must not keep it.
 MOST_LINE_BYTES = 65536
@@ -41,7 +46,7 @@ class Channel:
         """Whether nothing is left over; a message must not begin inside another."""
         try:
             while self._unsent:
-                self._unsent = self._unsent[self._line.send(self._unsent, socket.MSG_NOSIGNAL) :]
+                self._unsent = self._unsent[self._line.send(self._unsent, NO_SIGNAL) :]
         except BlockingIOError:
             return False
         except OSError:
@@ -79,7 +84,13 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 
 def peer_of(line: socket.socket) -> tuple[int, int]:
-    """Pid and user of the process at the other end, as the kernel saw it when it connected or listened."""
+    """Pid and user of the process at the other end, as the kernel saw it when it connected or listened.
+
+    Where Linux is not used (on_linux.py), nobody but the owner of the socket's folder or file can connect; pid 0 is
+    unknown.
+    """
+    if not IS_LINUX:
+        return 0, os.geteuid()
     pid, uid, _ = _PEER.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
     return pid, uid
 
@@ -87,13 +98,18 @@ def peer_of(line: socket.socket) -> tuple[int, int]:
 def channel() -> Channel | None:
     """This job's channel, or None outside memwatch. It can be had once: what this process starts will not find it."""
     address = os.fsencode(os.environ.get(VARIABLE, ""))
-    if not address.startswith(ADDRESS_PREFIX.encode()) or len(address) > MOST_ADDRESS_BYTES:
+    if not address.startswith((ADDRESS_PREFIX.encode(), b"/")) or len(address) > MOST_ADDRESS_BYTES:
         return None
     line = socket.socket(socket.AF_UNIX)
     line.setblocking(False)  # A guard that does not accept must not keep the job waiting.
     try:
-        line.connect(b"\0" + address[1:])
-        is_guard = peer_of(line)[1] in (os.geteuid(), 0)
+        if address.startswith(b"/"):
+            owner_uid = os.stat(os.path.dirname(address)).st_uid
+            line.connect(address)
+        else:
+            line.connect(b"\0" + address[1:])
+            owner_uid = peer_of(line)[1]
+        is_guard = owner_uid in (os.geteuid(), 0)
     except OSError:
         is_guard = False  # The guard has gone; this process was left behind by its job.
     if not is_guard:

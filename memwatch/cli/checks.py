@@ -20,6 +20,7 @@ from memwatch.guard.scope.placement import NoScope, seek_place
 from memwatch.journal.folder import state_folder, state_path, why_not
 from memwatch.model.sample import Gpu, Memory, Sample
 from memwatch.model.units import format_size
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.cgroup_paths import memory_mount
 from memwatch.probe.cgroups import memory_sample
 from memwatch.probe.machine import Machine, disk_free_bytes
@@ -179,7 +180,7 @@ def _sample(machine: Machine) -> Sample:
     """With the GPUs, whose drivers may take a while."""
     deadline_s = time.monotonic() + GPU_WAIT_S
     sample = machine.sample(time.monotonic(), time.time(), ())
-    while sample.gpus is None and time.monotonic() < deadline_s:
+    while IS_LINUX and sample.gpus is None and time.monotonic() < deadline_s:
         time.sleep(0.05)
         sample = machine.sample(time.monotonic(), time.time(), ())
     return sample

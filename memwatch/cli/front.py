@@ -12,16 +12,18 @@ import select
 import selectors
 import signal
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memwatch.channel import Channel
-from memwatch.cli.signal_reader import SignalReader
+from memwatch.cli.orphan_job import LOOK_INTERVAL_S, NO_EXIT_CODE, OrphanJob
+from memwatch.cli.signal_reader import HandlerReader, SignalReader
 from memwatch.errors import Broken, ExitCode, printable
 from memwatch.guard import inherited, start_guard, system
 from memwatch.guard.order import GuardConfig, give_order
 from memwatch.guard.start_guard import StartedGuard
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.process_waits import ENDING
 
 if TYPE_CHECKING:
@@ -76,8 +78,9 @@ class Front:
         is_ours = os.isatty(STANDARD_INPUT) and os.isatty(STANDARD_OUTPUT)
         self._has_terminal = screen is None and is_ours and self._is_in_foreground()
         self._wants_terminal = self._has_terminal
-        self._signals: SignalReader | None = None
+        self._signals: SignalReader | HandlerReader | None = None
         self._is_our_child = False  # The job; the guard is gone.
+        self._orphan: OrphanJob | None = None  # The job, where only its guard can be its parent.
         self._undelivered: list[tuple[int, bool]] = []  # The guard went before it could pass them on.
 
     def run(self) -> int:
@@ -90,7 +93,7 @@ class Front:
             self._view = _plain_view()
         self._guard = Channel(guard.view)
         if self._screen is None:
-            self._signals = SignalReader()
+            self._signals = SignalReader() if IS_LINUX else HandlerReader()
             self._release_streams()
         else:
             self._handle_signals(self._screen)
@@ -164,7 +167,9 @@ class Front:
         """To the job: by way of the guard, or directly if the guard is gone and the job is our child."""
         if self._guard.is_open and self._guard.send({"command": "signal", "number": number, "to_group": to_group}):
             return
-        if not self._is_our_child:
+        if self._is_our_child and self._orphan is not None:
+            self._orphan.send(number, to_group)
+        elif not self._is_our_child:
             self._undelivered.append((number, to_group))
         elif self._job_pid is not None:
             is_for_group = to_group or number in (*ENDING, signal.SIGCONT)
@@ -193,7 +198,8 @@ class Front:
         if self._signals is not None:
             selector.register(self._signals, selectors.EVENT_READ)
         while self._guard.is_open:
-            selector.select()
+            with nullcontext() if self._signals is None else self._signals.receiving():
+                selector.select()
             self._read_signals()
             for event in self._guard.receive():
                 self._handle_event(event)
@@ -204,6 +210,8 @@ class Front:
             case "spawned" | "start" | "failed":
                 self._job_pid = event["pid"]
                 self._guard_failed = event["event"] == "failed"
+                if not IS_LINUX and self._orphan is None:
+                    self._orphan = OrphanJob(event["pid"])
                 self._release_standard_error()
             case "exit":
                 self._code = event["code"]
@@ -214,6 +222,16 @@ class Front:
             case "stopping":
                 new = [(pid, start_ticks) for pid, start_ticks in event["processes"]]
                 self._stopped_by_guard = [*self._stopped_by_guard, *new] if new else []
+                if not IS_LINUX:
+                    self._mind_terminal(is_paused=bool(new))
+
+    def _mind_terminal(self, is_paused: bool) -> None:
+        """Where nobody sees what signals wait for a stopped job, Ctrl-C in a pause must reach us instead."""
+        if is_paused and self._has_terminal:
+            self._take_terminal()
+            self._has_terminal = False
+        elif not is_paused:
+            self._give_terminal()
 
     def _handle_event(self, event: dict[str, Any]) -> None:
         self._update_state(event)
@@ -252,11 +270,14 @@ class Front:
             self._go_on()
 
     def _go_on(self) -> None:
+        self._give_terminal()
+        self._send_signal(signal.SIGCONT)
+
+    def _give_terminal(self) -> None:
         self._has_terminal = self._wants_terminal and self._is_in_foreground()
         if self._has_terminal and self._job_pid is not None and self._terminal is not None:
             with suppress(OSError):
                 os.tcsetpgrp(self._terminal, self._job_pid)
-        self._send_signal(signal.SIGCONT)
 
     def _take_terminal(self) -> None:
         """SIGTTOU, which a background process gets for this, is blocked."""
@@ -278,6 +299,8 @@ class Front:
         self._is_our_child = True
         for number, to_group in self._undelivered:
             self._send_signal(number, to_group)
+        if self._orphan is not None:
+            return self._wait_for_orphan(self._orphan)
         try:
             self._drain_terminal(self._job_pid)
             status = self._wait_for_job(self._job_pid)
@@ -285,6 +308,15 @@ class Front:
             return ExitCode.BROKEN
         code = os.waitstatus_to_exitcode(status)
         return code if code >= 0 else 128 - code
+
+    def _wait_for_orphan(self, orphan: OrphanJob) -> int:
+        while orphan.is_alive():
+            with nullcontext() if self._signals is None else self._signals.receiving():
+                self._show_terminal(LOOK_INTERVAL_S)
+            self._read_signals()
+        if self._view is not None:
+            self._view.show({"event": "note", "text": NO_EXIT_CODE})
+        return ExitCode.BROKEN
 
     def _wait_for_job(self, pid: int) -> int:
         """SIGCHLD wakes us, because it is read like every other signal."""
@@ -297,19 +329,30 @@ class Front:
             if changed:
                 self._suspend(os.WSTOPSIG(status))
             else:
-                select.select([self._signals], [], [])
+                with self._signals.receiving():
+                    select.select([self._signals], [], [])
             self._read_signals()
 
     def _drain_terminal(self, pid: int) -> None:
         """A job whose terminal nobody reads would soon wait for ever to write; so it is read here, to the end."""
         while self._job_terminal is not None and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            ready, _, _ = select.select([self._job_terminal], [], [], DRAIN_INTERVAL_S)
-            try:
-                data = os.read(self._job_terminal, 65536) if ready else b""
-            except OSError:
+            if not self._show_terminal(DRAIN_INTERVAL_S):
                 return
-            if data and self._view is not None:
-                self._view.show({"event": "output", "text": data.decode(errors="replace")})
+
+    def _show_terminal(self, seconds: float) -> bool:
+        """What the job writes to its own terminal within this time. False: nothing will come any more."""
+        waited_for = [fd for fd in (self._job_terminal, self._signals) if fd is not None]
+        ready, _, _ = select.select(waited_for, [], [], seconds)
+        if self._job_terminal is None or self._job_terminal not in ready:
+            return True
+        try:
+            data = os.read(self._job_terminal, 65536)
+        except OSError:
+            self._job_terminal = None
+            return False
+        if data and self._view is not None:
+            self._view.show({"event": "output", "text": data.decode(errors="replace")})
+        return True
 
 
 def _plain_view() -> "PlainView":
@@ -331,7 +374,9 @@ def _stop_by(number: int) -> None:
     if number == signal.SIGSTOP:
         os.kill(os.getpid(), signal.SIGSTOP)
         return
-    signal.signal(number, signal.SIG_DFL)
+    before = signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
     signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+    if callable(before):  # A HandlerReader's.
+        signal.signal(number, before)

@@ -3,6 +3,8 @@
 import os
 import signal
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from memwatch.guard import system
@@ -11,6 +13,11 @@ from memwatch.guard import system
 _RECORD = struct.Struct("IiiI112x")
 _MOST_AT_ONCE = 64
 _SI_USER = 0  # Codes up to this are from a process (kill, sigqueue, tgkill), codes above from the kernel.
+
+# Real faults, what cannot be caught, and what Python ignores for itself.
+_NOT_HANDLED = {signal.SIGKILL, signal.SIGSTOP, signal.SIGPIPE, signal.SIGXFSZ} | {
+    signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGSYS
+}  # fmt: skip
 
 
 class ReceivedSignal(NamedTuple):
@@ -31,6 +38,11 @@ class SignalReader:
     def fileno(self) -> int:
         return self._fd
 
+    @contextmanager
+    def receiving(self) -> Iterator[None]:
+        """Around a wait for `fileno`."""
+        yield
+
     def read(self) -> list[ReceivedSignal]:
         """What has arrived, without what this process and its children cause: SIGPIPE, SIGXFSZ, SIGCHLD."""
         try:
@@ -43,3 +55,39 @@ class SignalReader:
             if not (is_from_kernel and number == signal.SIGCHLD) and sender_pid != os.getpid():
                 received.append(ReceivedSignal(number, is_from_kernel))
         return received
+
+
+class HandlerReader:
+    """The same where there is no signalfd: Python's handlers, which run only inside `receiving`.
+
+    Nothing says who sent a signal, so none counts as the terminal's. Faults of this process stay fatal.
+    """
+
+    def __init__(self) -> None:
+        self._fd, bell = os.pipe()
+        os.set_blocking(self._fd, False)
+        os.set_blocking(bell, False)
+        signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
+        self._numbers = signal.valid_signals() - _NOT_HANDLED
+        for number in self._numbers:
+            signal.signal(number, lambda number, frame: None)
+
+    def fileno(self) -> int:
+        return self._fd
+
+    @contextmanager
+    def receiving(self) -> Iterator[None]:
+        """Around a wait for `fileno`. Before and after, signals are blocked and wait."""
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, self._numbers)
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_BLOCK, self._numbers)
+
+    def read(self) -> list[ReceivedSignal]:
+        """What has arrived, without what children cause."""
+        try:
+            data = os.read(self._fd, _MOST_AT_ONCE)
+        except BlockingIOError:
+            return []
+        return [ReceivedSignal(number, is_from_kernel=False) for number in data if number != signal.SIGCHLD]

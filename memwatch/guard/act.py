@@ -17,7 +17,9 @@ from memwatch.guard.hold import ThreadHolder
 from memwatch.guard.send_signal import send_signal
 from memwatch.guard.watcher import Watcher
 from memwatch.model.sample import Process
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.files import number_after, read_file
+from memwatch.probe.stat import read_stat
 
 # A tree that forks while it is being stopped is looked at again until nothing new is found.
 MOST_LOOKS = 50
@@ -126,7 +128,7 @@ class Actor:
         return runs_again
 
     def _hold(self, process: Process, paused: list[int]) -> int:
-        if process.state == "t" and _tracer(process.pid) in paused:
+        if IS_LINUX and process.state == "t" and _tracer(process.pid) in paused:
             return 0  # Held by a process that is held: a nested memwatch, a debugger. It cannot run.
         return self._holder.hold(process)
 
@@ -174,12 +176,14 @@ def _result(reached: list[int], refused: list[int], done: str) -> str:
 
 def _state(pid: int) -> str | None:
     """None if it is gone."""
-    text = read_file(f"/proc/{pid}/stat")
-    return text[text.rindex(b")") + 2 :][:1].decode() if text else None
+    stat = read_stat(pid)
+    return None if stat is None else stat.state
 
 
 def _has_threads(pid: int) -> bool:
     """Whether threads of it live on though its first one has ended, so that it looks like a zombie."""
+    if not IS_LINUX:
+        return False
     try:
         return len(os.listdir(f"/proc/{pid}/task")) > 1
     except OSError:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from memwatch.channel import Channel, peer_of
 from memwatch.errors import MemwatchError
 from memwatch.journal.folder import SOCKET_SUFFIX, SUFFIX
+from memwatch.on_linux import IS_LINUX
 
 MOST_WAITING = 8
 
@@ -23,12 +24,10 @@ class AttachSocket:
     def __init__(self, journal_path: str) -> None:
         self._path = socket_path(journal_path)
         self._listener = socket.socket(socket.AF_UNIX)
-        # Before it has a name: there is no moment at which others could come in.
-        os.fchmod(self._listener.fileno(), 0o600)
         try:
             if _is_left_behind(self._path):
                 os.unlink(self._path)
-            _in_folder(self._path, self._listener.bind)
+            _bind(self._listener, self._path)
             self._listener.listen(MOST_WAITING)
         except OSError:
             self._listener.close()
@@ -87,8 +86,24 @@ def _is_left_behind(path: str) -> bool:
     return False
 
 
+def _bind(listener: socket.socket, path: str) -> None:
+    """With its permissions from the first moment on: there is none at which others could come in."""
+    if IS_LINUX:
+        os.fchmod(listener.fileno(), 0o600)
+        _in_folder(path, listener.bind)
+        return
+    before = os.umask(0o177)  # macOS knows no permissions of a socket that has no file yet.
+    try:
+        listener.bind(path)
+    finally:
+        os.umask(before)
+
+
 def _in_folder(path: str, do: Callable[[str], None]) -> None:
     """By the folder's descriptor: a socket's address holds 107 bytes, and the path may be longer."""
+    if not IS_LINUX:
+        do(path)  # Raises OSError for a longer one.
+        return
     folder, name = os.path.split(path)
     fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 
 from memwatch.guard import ptrace
 from memwatch.model.sample import Process
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.files import read_file
 from memwatch.probe.stat import parse_stat
 
@@ -45,6 +46,8 @@ class ThreadHolder:
 
     def hold(self, process: Process) -> int:
         """Hold every thread of it. Returns 0, or why it cannot be: ESRCH gone, EPERM forbidden, EAGAIN try again."""
+        if not IS_LINUX:
+            return errno.EPERM
         ended: set[int] = set()
         for _ in range(MOST_LOOKS):
             tids = _tids(process.pid)

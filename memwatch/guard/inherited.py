@@ -9,6 +9,8 @@ import signal
 from contextlib import suppress
 from typing import NamedTuple
 
+from memwatch.on_linux import IS_LINUX
+
 STANDARD_STREAMS = (0, 1, 2)
 # Python ignores these two for itself before memwatch can see what they were; the job gets the default.
 UNKNOWABLE = (signal.SIGPIPE, signal.SIGXFSZ)
@@ -49,16 +51,23 @@ def extra_descriptors() -> list[int]:
     """
     descriptors = []
     with suppress(OSError):
-        for name in os.listdir("/proc/self/fd"):
+        for fd in open_descriptors():
             with suppress(OSError):  # The descriptor of the listing itself is closed by now.
-                if int(name) > max(STANDARD_STREAMS) and os.get_inheritable(int(name)):
-                    descriptors.append(int(name))
+                if fd > max(STANDARD_STREAMS) and os.get_inheritable(fd):
+                    descriptors.append(fd)
     return descriptors
+
+
+def open_descriptors() -> list[int]:
+    """Of this process. Raises OSError."""
+    return [int(name) for name in os.listdir("/proc/self/fd" if IS_LINUX else "/dev/fd")]
 
 
 def environment() -> dict[str, str]:
     """This process's environment without LC_CTYPE if Python has added it (PEP 538, in the C locale)."""
     variables = dict(os.environ)
+    if not IS_LINUX:
+        return variables
     with suppress(OSError), open("/proc/self/environ", "rb") as file:
         if not any(entry.startswith(b"LC_CTYPE=") for entry in file.read().split(b"\0")):
             variables.pop("LC_CTYPE", None)

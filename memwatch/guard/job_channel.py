@@ -4,30 +4,37 @@ The job inherits its name only (MEMWATCH_CHANNEL), not a descriptor: what the jo
 the name is nobody's once the guard has gone. Everybody can read the names of such sockets, so who connects is checked.
 """
 
+import atexit
 import os
 import selectors
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from memwatch.channel import ADDRESS_PREFIX, Channel, peer_of
+from memwatch.channel import ADDRESS_PREFIX, MOST_ADDRESS_BYTES, Channel, peer_of
 from memwatch.guard.message_reader import SHARE_S, MessageHandler, MessageReader
-from memwatch.probe.stat import parse_stat
+from memwatch.on_linux import IS_LINUX
+from memwatch.probe.stat import read_stat
 
 MOST_WAITING = 8
 MOST_CALLERS = 10  # in SHARE_S; more would keep the guard from its work
 MOST_GENERATIONS = 1000
+# Where there are no sockets without a file.
+FOLDER_PREFIX, SOCKET_NAME = "/memwatch-", "/job"
 
 
 class JobListener:
     """Made before the job starts, so that it can connect at once. Raises OSError where there can be none."""
 
     def __init__(self) -> None:
-        name = ADDRESS_PREFIX + os.urandom(16).hex()
-        self.address = name
         self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind("\0" + name[1:])
+        if IS_LINUX:
+            self.address = ADDRESS_PREFIX + os.urandom(16).hex()
+            self._listener.bind("\0" + self.address[1:])
+        else:
+            self.address = _socket_in_own_folder(self._listener)
         self._listener.listen(MOST_WAITING)
         self._listener.setblocking(False)
 
@@ -43,7 +50,7 @@ class JobListener:
             line, _ = self._listener.accept()
         except OSError:
             return None
-        if not is_of_job(*peer_of(line), guard_pid):
+        if IS_LINUX and not is_of_job(*peer_of(line), guard_pid):
             line.close()
             return None
         return Channel(line)
@@ -120,6 +127,24 @@ class JobChannel:
             self._is_registered = True
 
 
+def _socket_in_own_folder(listener: socket.socket) -> str:
+    """Bind to a new path that only this user can reach, and remove it when the guard exits."""
+    folder = f"{os.environ.get('TMPDIR', '/tmp').rstrip('/')}{FOLDER_PREFIX}{os.urandom(8).hex()}"
+    if len(folder) + len(SOCKET_NAME) > MOST_ADDRESS_BYTES:
+        folder = f"/tmp{FOLDER_PREFIX}{os.urandom(8).hex()}"
+    os.mkdir(folder, 0o700)
+    atexit.register(_remove, folder)
+    listener.bind(folder + SOCKET_NAME)
+    return folder + SOCKET_NAME
+
+
+def _remove(folder: str) -> None:
+    with suppress(OSError):
+        os.unlink(folder + SOCKET_NAME)
+    with suppress(OSError):
+        os.rmdir(folder)
+
+
 def is_of_job(pid: int, uid: int, guard_pid: int, proc_root: str = "/proc") -> bool:
     """Whether a process descends from the guard: orphans of the job do, because the guard adopts them.
 
@@ -129,11 +154,10 @@ def is_of_job(pid: int, uid: int, guard_pid: int, proc_root: str = "/proc") -> b
     for _ in range(MOST_GENERATIONS):
         if process == guard_pid:
             return pid != guard_pid
-        try:
-            with open(f"{proc_root}/{process}/stat", "rb") as file:
-                process = parse_stat(file.read()).parent_pid
-        except OSError:
+        stat = read_stat(process, proc_root)
+        if stat is None:
             return process == pid and pid > 0 and uid == os.geteuid()
+        process = stat.parent_pid
         if process <= 1 and process != guard_pid:
             return False
     return False

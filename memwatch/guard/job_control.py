@@ -7,8 +7,10 @@ from memwatch.decide.actions import Action, By, Step
 from memwatch.guard.act import Actor
 from memwatch.guard.event_stream import EventStream
 from memwatch.guard.job_ending import JobEnding
+from memwatch.guard.pause_watch import PauseEnd
 from memwatch.guard.reap import ChildChanges
 from memwatch.guard.stand_in import StandIn
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.process_waits import ENDING
 
 # Sent to the job's process group, as a terminal, timeout and a shell's kill %1 send them; others to its first process.
@@ -33,6 +35,9 @@ class JobControl:
         self._carry_out = carry_out
 
     def forward(self, number: int, to_group: bool) -> None:
+        if not IS_LINUX and self._actor.is_paused and number in (*ENDING, signal.SIGTSTP):
+            # What waits for a paused job is not seen there (pause_watch.py).
+            self._carry_out(Action(Step.RESUME, PauseEnd.ENDING.value), By.USER)
         if self._ending.job_exit is None:
             self._actor.forward(number, to_group)
 

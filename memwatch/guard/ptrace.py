@@ -1,15 +1,20 @@
 """ptrace, as much of it as holding a thread takes. Python has no name for it.
 
-Every call returns 0 or an errno, because each failure means something else to the caller (hold.py).
+Every call returns 0 or an errno, because each failure means something else to the caller (hold.py). Where Linux is not
+used (on_linux.py), every call is refused with EPERM.
 """
 
 import ctypes
+import errno
 import os
 from contextlib import suppress
 
+from memwatch.on_linux import IS_LINUX
+
 _libc = ctypes.CDLL(None, use_errno=True)
-_libc.ptrace.argtypes = [ctypes.c_long] * 4
-_libc.ptrace.restype = ctypes.c_long
+if IS_LINUX:
+    _libc.ptrace.argtypes = [ctypes.c_long] * 4
+    _libc.ptrace.restype = ctypes.c_long
 
 _DETACH = 17
 _SEIZE = 0x4206
@@ -47,4 +52,6 @@ def works_on_child(pid: int) -> bool:
 
 
 def _call(request: int, tid: int, data: int = 0) -> int:
+    if not IS_LINUX:
+        return errno.EPERM
     return 0 if _libc.ptrace(request, tid, 0, data) == 0 else ctypes.get_errno()

@@ -3,6 +3,7 @@
 It loads nothing that the guard has not loaded by then, because the job waits for the answer.
 """
 
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.files import number_after, read_file
 
 NOTHING_TO_GUARD_BY = (
@@ -13,7 +14,7 @@ NOTHING_TO_GUARD_BY = (
 
 def memory_can_be_read(proc_root: str = "/proc", sys_root: str = "/sys") -> bool:
     """The host's memory, or at least one memory limit above this process."""
-    if number_after(read_file(f"{proc_root}/meminfo") or b"", b"MemAvailable:") is not None:
+    if IS_LINUX and number_after(read_file(f"{proc_root}/meminfo") or b"", b"MemAvailable:") is not None:
         return True
     from memwatch.probe.cgroups import memory_sample  # Only here: it takes as long to load as the guard itself.
 

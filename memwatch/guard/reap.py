@@ -1,10 +1,13 @@
 """What became of children: the job itself, its orphans, our own helpers."""
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from memwatch.model.units import KIB
+
+MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else KIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def reap(job_pid: int, take_status: Callable[[int, int], bool] | None = None) ->
         if os.WIFSTOPPED(status):
             stopped_by, was_continued = os.WSTOPSIG(status), False
         elif os.WIFSIGNALED(status):
-            ended = JobExit(None, os.WTERMSIG(status), used.ru_maxrss * KIB)
+            ended = JobExit(None, os.WTERMSIG(status), used.ru_maxrss * MAXRSS_UNIT_BYTES)
         elif os.WIFEXITED(status):
-            ended = JobExit(os.WEXITSTATUS(status), None, used.ru_maxrss * KIB)
+            ended = JobExit(os.WEXITSTATUS(status), None, used.ru_maxrss * MAXRSS_UNIT_BYTES)
     return ChildChanges(ended, stopped_by, was_continued, frozenset(stopped), frozenset(gone))

@@ -25,8 +25,8 @@ from contextlib import suppress
 from memwatch.decide.turns import GuardedRun, RunState
 from memwatch.errors import printable
 from memwatch.journal.liveness import GuardId
-from memwatch.probe.files import read_file
-from memwatch.probe.stat import Stat, parse_stat
+from memwatch.on_linux import IS_LINUX
+from memwatch.probe.stat import read_stat
 
 SHARED_FOLDERS = ("/run/memwatch", "/dev/shm/memwatch-runs", "/tmp/memwatch-runs")
 SUFFIX = ".run"
@@ -139,6 +139,10 @@ class Registry:
         return _from_json(published, guard.pid, guard.start_ticks, is_stranger=owner_uid not in (0, os.geteuid()))
 
     def _owner_of(self, pid: int) -> int | None:
+        if not IS_LINUX:
+            from memwatch.probe import portable
+
+            return portable.owner_of(pid)
         try:
             return os.stat(f"{self._proc_root}/{pid}").st_uid
         except OSError:
@@ -157,14 +161,14 @@ class Registry:
     def _parents_of(self, pid: int) -> list[int]:
         """The nearest first."""
         parents: list[int] = []
-        while len(parents) < MOST_PARENTS and (status := self._stat(pid)) is not None and status.parent_pid > 1:
+        while (
+            len(parents) < MOST_PARENTS
+            and (status := read_stat(pid, self._proc_root)) is not None
+            and status.parent_pid > 1
+        ):
             pid = status.parent_pid
             parents.append(pid)
         return parents
-
-    def _stat(self, pid: int) -> Stat | None:
-        text = read_file(f"{self._proc_root}/{pid}/stat")
-        return parse_stat(text) if text else None
 
 
 def _open_folder(path: str, makes: bool) -> int | None:

@@ -17,6 +17,7 @@ from memwatch.guard.registry import Registry
 from memwatch.model.programs import is_tokenizer, program_name
 from memwatch.model.sample import Sample
 from memwatch.model.units import MIB
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.cgroup_paths import parse_membership
 from memwatch.probe.files import read_file
 
@@ -126,7 +127,7 @@ class RunsTogether:
     def _job_cgroups(self, now_s: float) -> tuple[str, ...]:
         if now_s >= self._cgroups_due_s:
             self._cgroups_due_s = now_s + CGROUP_INTERVAL_S
-            text = read_file(f"{self._proc_root}/{self._job_pid}/cgroup")
+            text = read_file(f"{self._proc_root}/{self._job_pid}/cgroup") if IS_LINUX else None
             if text:  # Else the first process has ended; the rest is most likely where it was.
                 self._cgroups = tuple(parse_membership(text).values())
         return self._cgroups

@@ -4,7 +4,8 @@ import errno
 import os
 import signal
 
-from memwatch.probe.stat import parse_stat
+from memwatch.on_linux import IS_LINUX
+from memwatch.probe.stat import is_same_start, parse_stat, read_stat
 
 
 def signal_process(pid: int, start_ticks: int, number: int) -> bool:
@@ -14,6 +15,8 @@ def signal_process(pid: int, start_ticks: int, number: int) -> bool:
 
 def send_signal(pid: int, start_ticks: int, number: int) -> int:
     """Returns 0 if it was sent, or why not: ESRCH the process is gone, EPERM it is another user's."""
+    if not IS_LINUX:
+        return _send_by_pid(pid, start_ticks, number)
     try:
         fd = os.pidfd_open(pid)
     except OSError as error:
@@ -31,3 +34,15 @@ def send_signal(pid: int, start_ticks: int, number: int) -> int:
         return error.errno or errno.ESRCH
     finally:
         os.close(fd)
+
+
+def _send_by_pid(pid: int, start_ticks: int, number: int) -> int:
+    """Where there is no pidfd: the start time is compared just before, so that another process has microseconds."""
+    stat = read_stat(pid)
+    if stat is None or not is_same_start(stat.start_ticks, start_ticks):
+        return errno.ESRCH
+    try:
+        os.kill(pid, number)
+    except OSError as error:
+        return error.errno or errno.ESRCH
+    return 0

@@ -16,6 +16,7 @@ from memwatch import channel as job_channel
 from memwatch.errors import ExitCode
 from memwatch.guard import inherited, ptrace, system
 from memwatch.guard.inherited import UNKNOWABLE
+from memwatch.on_linux import IS_LINUX
 
 OOM_SCORE = 1000
 NICENESS = 5
@@ -79,6 +80,8 @@ def spawn(start: JobStart, before_it_runs: Callable[[int], None] | None = None) 
 
 def containment(lowers_priority: bool) -> dict[str, object]:
     """What is in force for the job, for the journal and the view."""
+    if not IS_LINUX:
+        return {"process_group": True, **({"nice": NICENESS} if lowers_priority else {})}
     priority = {"nice": NICENESS, "io_priority": IO_PRIORITY} if lowers_priority else {}
     return {"process_group": True, "oom_score_adj": OOM_SCORE, **priority}
 
@@ -172,6 +175,8 @@ def _restore_priority(thread_id: int) -> None:
 
 
 def _threads(pid: int) -> list[int]:
+    if not IS_LINUX:
+        return [pid]
     with suppress(OSError):
         return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
     return []

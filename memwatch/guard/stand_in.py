@@ -12,7 +12,7 @@ import os
 import signal
 from contextlib import suppress
 
-from memwatch.probe.stat import parse_stat
+from memwatch.probe.stat import read_stat
 
 
 class StandIn:
@@ -67,11 +67,8 @@ class StandIn:
     def _front_is_stopped(self) -> bool:
         if self._front_pid is None or self.front_was_killed():
             return False
-        try:
-            with open(f"/proc/{self._front_pid}/stat", "rb") as file:
-                return parse_stat(file.read()).state == "T"
-        except OSError:
-            return False
+        stat = read_stat(self._front_pid)
+        return stat is not None and stat.state == "T"
 
     def _signal_job(self, number: int) -> None:
         with suppress(OSError):

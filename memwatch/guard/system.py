@@ -1,10 +1,12 @@
-"""System calls that Python has no name for."""
+"""System calls that Python has no name for. Where Linux is not used (on_linux.py), they do nothing."""
 
 import ctypes
 import os
 import signal
 from collections.abc import Iterable
 from contextlib import suppress
+
+from memwatch.on_linux import IS_LINUX
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -20,17 +22,19 @@ _SIGNAL_SET_BYTES = 128
 
 
 def signal_me_when_my_parent_dies(number: signal.Signals) -> None:
-    _libc.prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+    if IS_LINUX:
+        _libc.prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
 
 
 def adopt_orphans() -> None:
     """Descendants whose parent ends become our children, not init's."""
-    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    if IS_LINUX:
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def lock_memory() -> bool:
     """Keep what we use in RAM, and take no more than that. Only root may: for others it would break allocations."""
-    if os.geteuid() != 0:
+    if os.geteuid() != 0 or not IS_LINUX:
         return False
     return bool(_libc.mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT) == 0)
 
@@ -42,7 +46,7 @@ def io_priority(level: int) -> int:
 
 def get_io_priority(thread_id: int) -> int | None:
     """The kernel's number, 0 if none was set; `thread_id` 0 is this process."""
-    number = _IOPRIO_GET.get(os.uname().machine)
+    number = _IOPRIO_GET.get(os.uname().machine) if IS_LINUX else None
     if number is None:
         return None
     value = int(_libc.syscall(number, _IOPRIO_WHO_PROCESS, thread_id))
@@ -51,13 +55,15 @@ def get_io_priority(thread_id: int) -> int | None:
 
 def set_io_priority(value: int, thread_id: int = 0) -> bool:
     """`value` is the kernel's number; for this process (0) and what it starts, or for one thread of another."""
-    number = _IOPRIO_SET.get(os.uname().machine)
+    number = _IOPRIO_SET.get(os.uname().machine) if IS_LINUX else None
     if number is None:
         return False
     return bool(_libc.syscall(number, _IOPRIO_WHO_PROCESS, thread_id, value) == 0)
 
 
 def oom_score(pid: int | str = "self") -> int | None:
+    if not IS_LINUX:
+        return None
     with suppress(OSError, ValueError), open(f"/proc/{pid}/oom_score_adj") as file:
         return int(file.read())
     return None
@@ -65,6 +71,8 @@ def oom_score(pid: int | str = "self") -> int | None:
 
 def set_oom_score(score: int, pid: int | str = "self") -> bool:
     """1000: the kernel's own killer takes this process before any other."""
+    if not IS_LINUX:
+        return False
     with suppress(OSError):
         with open(f"/proc/{pid}/oom_score_adj", "w") as file:
             file.write(str(score))
@@ -86,6 +94,8 @@ def signal_descriptor(numbers: Iterable[int]) -> int:
 
 def set_command_line(line: bytes) -> None:
     """What ps and pkill -f see of this process from now on; cut off where the old command line was shorter."""
+    if not IS_LINUX:
+        return
     with suppress(OSError, ValueError, IndexError):
         with open("/proc/self/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()

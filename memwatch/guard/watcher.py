@@ -19,9 +19,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from memwatch.channel import NO_SIGNAL
 from memwatch.decide.dead_man import Remedy, remedy
-from memwatch.guard import system
+from memwatch.guard import inherited, system
+from memwatch.guard.process_handle import ProcessHandle
 from memwatch.guard.send_signal import signal_process
+from memwatch.probe.stat import read_stat
 
 if TYPE_CHECKING:
     from memwatch.model.sample import Process
@@ -55,7 +58,8 @@ class Watcher:
         if self.pid == 0:
             _watch(theirs, guard_pid)
         theirs.close()
-        self._pidfd = os.pidfd_open(self.pid)  # Before anybody can reap it: the pid alone may be another's one day.
+        # Before anybody can reap it: the pid alone may be another's one day.
+        self._handle: ProcessHandle | None = ProcessHandle(self.pid)
 
     def paused(self, deadline_s: float | None) -> None:
         """A pause begins; it is to end by `deadline_s` (monotonic), if it has a deadline."""
@@ -90,33 +94,38 @@ class Watcher:
     def replace(self) -> None:
         """It has been killed, and reaped: start another, which knows what this one knew."""
         self._line.close()
-        os.close(self._pidfd)
+        self._close_handle()
         try:
             self._start()
         except OSError:  # No room for another process: the guard goes on without.
-            self.pid, self._pidfd = 0, os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+            self.pid = 0
         self._send_terminal()
         self._send(self._paused + self._stopped)
 
     def wake(self) -> None:
         """Somebody has stopped it."""
-        with suppress(OSError):
-            signal.pidfd_send_signal(self._pidfd, signal.SIGCONT)
+        if self._handle is not None:
+            self._handle.send(signal.SIGCONT)
 
     def dismiss(self) -> None:
         """The guard ends in good order."""
         self._line.close()
-        with suppress(OSError):
-            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)  # It may be stopped, and would not end by itself.
-        os.close(self._pidfd)
+        if self._handle is not None:
+            self._handle.send(signal.SIGKILL)  # It may be stopped, and would not end by itself.
+        self._close_handle()
         with suppress(ChildProcessError):  # Killed before, and reaped with the job's orphans.
             if self.pid:
                 os.waitpid(self.pid, 0)
 
+    def _close_handle(self) -> None:
+        if self._handle is not None:
+            self._handle.close()
+            self._handle = None
+
     def _send(self, text: str) -> None:
         # Somebody may have killed or stopped it; what is held by ptrace needs no watcher.
         with suppress(OSError):
-            self._line.send(text.encode(), socket.MSG_NOSIGNAL)
+            self._line.send(text.encode(), NO_SIGNAL)
 
     def _send_terminal(self) -> None:
         if self._terminal_fd is not None:
@@ -132,7 +141,7 @@ def _watch(line: socket.socket, guard_pid: int) -> None:
         system.set_command_line(COMMAND_LINE)
         _drop_signals()
         _keep_open_only(line.fileno())
-        guard = os.pidfd_open(guard_pid)
+        guard = ProcessHandle(guard_pid)
         if os.getppid() == guard_pid:  # Or the guard has died already, and its number may be another's.
             _Watch(line, guard, guard_pid).run()
     finally:
@@ -142,7 +151,7 @@ def _watch(line: socket.socket, guard_pid: int) -> None:
 class _Watch:
     """The watcher's own loop, until the guard is gone."""
 
-    def __init__(self, line: socket.socket, guard: int, guard_pid: int) -> None:
+    def __init__(self, line: socket.socket, guard: ProcessHandle, guard_pid: int) -> None:
         self._line = line
         self._guard = guard
         self._guard_pid = guard_pid
@@ -153,7 +162,7 @@ class _Watch:
         self._beat_s = 0.0
         self._woken_s: float | None = None
         self._terminal: int | None = None
-        self._front: int | None = None
+        self._front: ProcessHandle | None = None
 
     def run(self) -> None:
         poll = select.poll()
@@ -189,11 +198,16 @@ class _Watch:
         """Once the front is gone, which reads it as long as it lives; until the job's end is closed."""
         poll = select.poll()
         poll.register(terminal, 0 if self._front is not None else select.POLLIN)
-        if self._front is not None:
-            poll.register(self._front, select.POLLIN)
+        front_fd = None if self._front is None else self._front.fileno()
+        if front_fd is not None:
+            poll.register(front_fd, select.POLLIN)
         while True:
-            for fd, event in poll.poll():
-                if fd == self._front:
+            is_asked = self._front is not None and front_fd is None  # No descriptor says when the front ends.
+            if is_asked and self._front is not None and not self._front.is_alive():
+                self._front = None
+                poll.modify(terminal, select.POLLIN)
+            for fd, event in poll.poll(LOOK_INTERVAL_S * 1000 if is_asked else None):
+                if fd == front_fd:
                     poll.unregister(fd)
                     poll.modify(terminal, select.POLLIN)
                 elif event & select.POLLIN:
@@ -213,7 +227,7 @@ class _Watch:
                     self._deadline_s = None if deadline_s == b"-" else float(deadline_s)
                 case [b"terminal", front_pid]:
                     with suppress(OSError):
-                        self._front = os.pidfd_open(int(front_pid)) if front_pid != b"0" else None
+                        self._front = ProcessHandle(int(front_pid)) if front_pid != b"0" else None
                 case [b"clear"]:
                     self._is_paused = False
                     self._stopped.clear()
@@ -221,17 +235,14 @@ class _Watch:
         self._beat_s, self._woken_s = now_s, None
 
     def _look_at_guard(self, now_s: float) -> None:
-        state = _state_of(self._guard_pid)
-        match remedy(now_s, self._deadline_s, self._beat_s, self._woken_s, is_stopped=state in ("T", "t")):
+        stat = read_stat(self._guard_pid)
+        is_stopped = stat is not None and stat.state in "Tt"
+        match remedy(now_s, self._deadline_s, self._beat_s, self._woken_s, is_stopped):
             case Remedy.WAKE:
                 self._woken_s = now_s
-                self._signal_guard(signal.SIGCONT)
+                self._guard.send(signal.SIGCONT)
             case Remedy.KILL:
-                self._signal_guard(signal.SIGKILL)
-
-    def _signal_guard(self, number: signal.Signals) -> None:
-        with suppress(OSError):
-            signal.pidfd_send_signal(self._guard, number)
+                self._guard.send(signal.SIGKILL)
 
 
 def _drop_signals() -> None:
@@ -243,17 +254,10 @@ def _drop_signals() -> None:
 
 def _keep_open_only(line: int) -> None:
     """The guard's descriptors must close with the guard: others wait for their end."""
-    for name in os.listdir("/proc/self/fd"):
-        if int(name) > 2 and int(name) != line:
+    for fd in inherited.open_descriptors():
+        if fd > 2 and fd != line:
             with suppress(OSError):
-                os.close(int(name))
+                os.close(fd)
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
-
-
-def _state_of(pid: int) -> str | None:
-    with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
-        text = file.read()
-        return text[text.rindex(b")") + 2 :][:1].decode()
-    return None

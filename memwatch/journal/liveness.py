@@ -7,8 +7,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.files import read_file
-from memwatch.probe.stat import parse_stat
+from memwatch.probe.stat import is_same_start, read_stat
 
 # A journal that says nothing of its guard may be about to; one whose guard cannot be seen from here has a day.
 NEW_S = 60.0
@@ -50,7 +51,7 @@ class GuardId:
         if None not in (self.pid_namespace, namespace) and self.pid_namespace != namespace:
             return None
         found = _start_ticks(proc_root, self.pid)
-        return found is not None and found == self.start_ticks
+        return found is not None and self.start_ticks is not None and is_same_start(found, self.start_ticks)
 
 
 def may_be_alive(guard: GuardId | None, age_s: float) -> bool:
@@ -63,19 +64,18 @@ def may_be_alive(guard: GuardId | None, age_s: float) -> bool:
 
 def _start_ticks(proc_root: str, pid: int) -> int | None:
     """None if there is no such process, or only what is left of it until its parent looks."""
-    text = read_file(f"{proc_root}/{pid}/stat")
-    if not text:
-        return None
-    stat = parse_stat(text)
-    return None if stat.state in "ZX" else stat.start_ticks
+    stat = read_stat(pid, proc_root)
+    return None if stat is None or stat.state in "ZX" else stat.start_ticks
 
 
 def _boot_id(proc_root: str) -> str | None:
-    text = read_file(f"{proc_root}/sys/kernel/random/boot_id")
+    text = read_file(f"{proc_root}/sys/kernel/random/boot_id") if IS_LINUX else None
     return text.decode(errors="replace").strip() if text else None
 
 
 def _pid_namespace(proc_root: str) -> int | None:
+    if not IS_LINUX:
+        return None
     try:
         return os.stat(f"{proc_root}/self/ns/pid").st_ino
     except OSError:

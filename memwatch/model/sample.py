@@ -51,7 +51,7 @@ class Paging:
 
     swapped_in_pages: int
     swapped_out_pages: int
-    major_faults: int
+    major_faults: int | None
     refaults: int | None = None  # pages read back soon after they were dropped
     oom_kills: int | None = None  # by the kernel, on the whole machine
 

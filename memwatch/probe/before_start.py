@@ -5,6 +5,7 @@ Imports next to nothing, because the job waits for it.
 
 from typing import NamedTuple
 
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.files import number_after, read_file
 
 
@@ -16,6 +17,8 @@ class BeforeStart(NamedTuple):
 
 
 def read_before_start(proc_root: str = "/proc") -> BeforeStart:
+    if not IS_LINUX:
+        return BeforeStart()
     shmem_kib = number_after(read_file(f"{proc_root}/meminfo") or b"", b"Shmem:")
     oom_kills = number_after(read_file(f"{proc_root}/vmstat") or b"", b"oom_kill ")
     return BeforeStart(None if shmem_kib is None else shmem_kib * 1024, oom_kills)

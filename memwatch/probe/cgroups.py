@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from memwatch.model.sample import JobCounters, Limit, Sample
 from memwatch.model.units import MIB
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.cgroup_paths import (
     Mount,
     ancestors,
@@ -217,6 +218,10 @@ class JobCgroup:
 
 def memory_sample(proc_root: str = "/proc", sys_root: str = "/sys", pid: int | None = None) -> Sample:
     """The machine's memory, and the limits above a process (this one where `pid` is None)."""
+    if not IS_LINUX:
+        from memwatch.probe.portable import PortableMemory
+
+        return Sample(time.time(), time.monotonic(), PortableMemory().read())
     memory, limits = HostMemory(proc_root), Limits(proc_root, sys_root)
     above = os.getpid() if pid is None else pid
     sample = Sample(time.time(), time.monotonic(), memory.read(), limits.read([above]))

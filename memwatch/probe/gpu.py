@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from memwatch.model.sample import Gpu
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.amd import AmdGpus
 from memwatch.probe.pci import may_have_nvidia
 
@@ -34,12 +35,14 @@ class GpuReader:
         self._amd = AmdGpus(sys_root)
         self._present = self._nvidia is not None or bool(len(self._amd))
         self._asker = _Asker(self) if in_background and self._present else None
-        self._latest: Gpus = None if self._present else ()
+        self._latest: Gpus = None if self._present or not IS_LINUX else ()
         self._asked_s = float("-inf")
         self._silent = False
 
     @property
     def reason(self) -> str | None:
+        if not IS_LINUX:
+            return "GPUs are read on Linux only"
         reason = None if self._nvidia is None else self._nvidia.reason
         if self._silent or (self._latest is None and reason is None):
             return "the GPU driver does not respond"
@@ -47,7 +50,7 @@ class GpuReader:
 
     def read(self, clock_s: float, job_pids: Collection[int]) -> Gpus:
         if not self._present:
-            return ()
+            return self._latest
         if clock_s - self._asked_s < INTERVAL_S:
             return self._latest
         if self._asker is None:

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from heapq import nlargest
 
 from memwatch.model.sample import JobCounters, Limit, Memory, Process, Sample
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.background import Background
 from memwatch.probe.biggest import Biggest
 from memwatch.probe.cgroups import JobCgroup, Limits
@@ -52,11 +53,7 @@ class Machine:
     ) -> None:
         self.output_folder = output_folder
         self._self_pid = os.getpid() if self_pid is None else self_pid
-        self._memory = HostMemory(proc_root)
-        self._pressure = HostPressure(proc_root)
-        self._paging = HostPaging(proc_root)
-        self._limits = Limits(proc_root, sys_root)
-        self._tree = JobTree(proc_root, self._self_pid, in_background)
+        self._open(proc_root, sys_root, in_background)
         self._tree_pace = Pace(TREE_SHARE, TREE_SHARE_URGENT)
         self._job: tuple[Process, ...] = ()
         self._roots: Collection[int] = ()
@@ -64,10 +61,28 @@ class Machine:
         self._files_in_ram = FilesInRam(shmem_before_bytes)
         self._disk = DiskSpace(in_background)
         self._gpus = GpuReader(proc_root, sys_root, gpus_in_background)
-        self._biggest = Biggest(proc_root, in_background)
         self._others_interval_s = others_interval_s
         self._others_pace = Pace(OTHERS_SHARE, OTHERS_SHARE)
         self._others_due_s = float("-inf")
+
+    def _open(self, proc_root: str, sys_root: str, in_background: bool) -> None:
+        """The parts that differ between Linux and other systems."""
+        if not IS_LINUX:
+            from memwatch.probe import portable
+
+            self._memory: HostMemory | portable.PortableMemory = portable.PortableMemory()
+            self._pressure: HostPressure | portable.PortablePressure = portable.PortablePressure()
+            self._paging: HostPaging | portable.PortablePaging = portable.PortablePaging()
+            self._limits: Limits | portable.PortableLimits = portable.PortableLimits()
+            self._tree: JobTree | portable.PortableTree = portable.PortableTree(self._self_pid)
+            self._biggest: Biggest | portable.PortableBiggest = portable.PortableBiggest()
+            return
+        self._memory = HostMemory(proc_root)
+        self._pressure = HostPressure(proc_root)
+        self._paging = HostPaging(proc_root)
+        self._limits = Limits(proc_root, sys_root)
+        self._tree = JobTree(proc_root, self._self_pid, in_background)
+        self._biggest = Biggest(proc_root, in_background)
 
     def sample(
         self,

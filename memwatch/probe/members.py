@@ -112,7 +112,7 @@ class Member:
 class JobTotals:
     """Of all processes of the job, those that have ended among them."""
 
-    major_faults: int
+    major_faults: int | None
     off_disk_bytes: int | None  # None: nothing could be read yet
     mapped_shmem_bytes: int  # a page that several processes have mapped counts for each
     own_shmem_bytes: int

@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.files import read_file, read_number
 
 NVIDIA, AMD = "0x10de", "0x1002"
@@ -29,6 +30,8 @@ class Card:
 
 def cards(sys_root: str, vendor: str) -> list[Card]:
     """In the order of the bus, which is NVML's order too."""
+    if not IS_LINUX:
+        return []
     bus = f"{sys_root}/bus/pci/devices"
     try:
         found = [Card(name, f"{bus}/{name}") for name in sorted(os.listdir(bus))]
@@ -40,7 +43,7 @@ def cards(sys_root: str, vendor: str) -> list[Card]:
 def may_have_nvidia(proc_root: str, sys_root: str) -> bool:
     """Some NVIDIA graphics are on no PCI bus that can be seen (WSL, Jetson), but leave other signs."""
     signs = (f"{proc_root}/driver/nvidia/version", f"{sys_root}/class/misc/dxg")
-    return bool(cards(sys_root, NVIDIA)) or any(map(os.path.exists, signs))
+    return IS_LINUX and (bool(cards(sys_root, NVIDIA)) or any(map(os.path.exists, signs)))
 
 
 def read_text(path: str) -> str | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from memwatch.errors import printable
 from memwatch.model.sample import Process
 from memwatch.model.units import MIB
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.background import Background
 from memwatch.probe.files import number_after, read_file
 
@@ -45,7 +46,7 @@ class InputPosition:
 
         A file whose position never moves is no input: it is mapped into memory, or lies open for later.
         """
-        if clock_s >= self._due_s:
+        if IS_LINUX and clock_s >= self._due_s:  # psutil shows no positions elsewhere.
             pids = [process.pid for process in list(job)[:MOST_PROCESSES]]
             if self._background.start(lambda: self._search(pids)):
                 self._due_s = clock_s + LOOK_INTERVAL_S

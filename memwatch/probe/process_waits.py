@@ -3,6 +3,7 @@
 import os
 import signal
 
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.files import read_file
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -11,7 +12,7 @@ _OF_INTEREST = (*ENDING, signal.SIGCONT)
 
 def pending_signals(pid: int, proc_root: str = "/proc") -> set[signal.Signals]:
     """Of those that end most programs, and SIGCONT: what waits for it, and is not blocked or ignored by it."""
-    status = read_file(f"{proc_root}/{pid}/status") or b""
+    status = _status(pid, proc_root)
     waiting = (_set_in(status, b"SigPnd:") | _set_in(status, b"ShdPnd:")) & ~_set_in(status, b"SigBlk:")
     # Of a process that is held by ptrace, the kernel keeps also the signals that it ignores. SIGCONT has its effect
     # on a stopped process even so.
@@ -25,10 +26,15 @@ def _bit(number: signal.Signals) -> int:
 
 def is_suspended(pid: int, proc_root: str = "/proc") -> bool:
     """Whether Ctrl-Z waits for a process that is stopped otherwise, and will stop it when it runs on."""
-    status = read_file(f"{proc_root}/{pid}/status") or b""
+    status = _status(pid, proc_root)
     waiting = _set_in(status, b"SigPnd:") | _set_in(status, b"ShdPnd:")
     passed_over = _set_in(status, b"SigBlk:") | _set_in(status, b"SigIgn:")
     return bool(waiting & ~passed_over & 1 << (signal.SIGTSTP - 1))
+
+
+def _status(pid: int, proc_root: str) -> bytes:
+    """Only Linux shows what waits."""
+    return (read_file(f"{proc_root}/{pid}/status") or b"") if IS_LINUX else b""
 
 
 def _set_in(status: bytes, name: bytes) -> int:
@@ -45,6 +51,8 @@ def waits_for_input(pid: int, proc_root: str = "/proc") -> bool:
 
     Needs the right to trace the process, which its ancestors have. For views: the guard never reads this file.
     """
+    if not IS_LINUX:
+        return False
     words = (read_file(f"{proc_root}/{pid}/syscall") or b"").split()
     if len(words) < 2 or words[0] != _READ.get(os.uname().machine):
         return False

@@ -1,7 +1,10 @@
-"""/proc/PID/stat."""
+"""/proc/PID/stat, and where there is no /proc, what psutil knows of it."""
 
 import os
 from typing import NamedTuple
+
+from memwatch.on_linux import IS_LINUX
+from memwatch.probe.files import read_file
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 # Of the fields after the name: startcode, startstack and arg_start of proc(5).
@@ -25,6 +28,21 @@ class Stat(NamedTuple):
     # Where the kernel put code, stack and arguments at the last exec. A forked process has those of its parent, and
     # after an exec they are others. b"" where only the owner may see them.
     image: bytes = b""
+
+
+def read_stat(pid: int, proc_root: str = "/proc") -> Stat | None:
+    """None if there is no such process."""
+    if not IS_LINUX:
+        from memwatch.probe.portable import portable_stat
+
+        return portable_stat(pid)
+    text = read_file(f"{proc_root}/{pid}/stat")
+    return parse_stat(text) if text else None
+
+
+def is_same_start(one_ticks: int, other_ticks: int) -> bool:
+    """psutil computes start times, and two readings may differ by rounding."""
+    return abs(one_ticks - other_ticks) <= (0 if IS_LINUX else 1)
 
 
 def parse_stat(text: bytes) -> Stat:

@@ -5,13 +5,18 @@ import os
 import select
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 from memwatch.errors import ExitCode, exit_with_sentence, printable
 from memwatch.journal.folder import machine_path, state_path
 from memwatch.journal.machine_record import MachineLog
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.biggest import ProcessSizes
 from memwatch.probe.machine import Machine
 from memwatch.recorder.recording import Recorder, RecorderSettings
+
+if TYPE_CHECKING:
+    from memwatch.probe.portable import PortableBiggest
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -21,7 +26,7 @@ def main(settings: RecorderSettings) -> int:
     log = MachineLog(["memwatch", "record"], {"interval_s": settings.interval_s})
     # It asks for the processes itself, when it has something to write.
     machine = Machine(output_folder=state_path(), others_interval_s=float("inf"))
-    recorder = Recorder(machine, ProcessSizes(in_background=True), log, settings)
+    recorder = Recorder(machine, _process_sizes(), log, settings)
     _say(f"recording this machine every {settings.interval_s:g} s in {machine_path()}; stop it with Ctrl-C")
     told: str | None = None
     while True:
@@ -33,6 +38,14 @@ def main(settings: RecorderSettings) -> int:
         if number is not None:
             recorder.end(number)
             return ExitCode.OK
+
+
+def _process_sizes() -> "ProcessSizes | PortableBiggest":
+    if IS_LINUX:
+        return ProcessSizes(in_background=True)
+    from memwatch.probe.portable import PortableBiggest
+
+    return PortableBiggest()
 
 
 class _Ending:

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from memwatch.decide.monitor import Monitor, verdict_facts
 from memwatch.decide.reserve import default_reserve_bytes
@@ -23,6 +24,9 @@ from memwatch.model.programs import program_name
 from memwatch.model.sample import Process, Sample
 from memwatch.probe.biggest import ProcessSizes
 from memwatch.probe.machine import Machine
+
+if TYPE_CHECKING:
+    from memwatch.probe.portable import PortableBiggest
 
 LOOK_S = 1.0
 LATE_S = 1.0  # beyond when a look was due; a busy desktop's scheduler is late by a tenth of that
@@ -47,7 +51,7 @@ class Recorder:
     def __init__(
         self,
         machine: Machine,
-        processes: ProcessSizes,
+        processes: "ProcessSizes | PortableBiggest",
         log: MachineLog,
         settings: RecorderSettings,
         clock: Callable[[], float] = time.monotonic,

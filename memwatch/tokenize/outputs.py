@@ -79,7 +79,7 @@ class PartFile:
         self._behind.wrote_up_to(self._end)
 
     def sync(self) -> None:
-        os.fdatasync(self._fd)
+        getattr(os, "fdatasync", os.fsync)(self._fd)  # macOS has only the latter.
 
     def complete(self, format_header: bytes) -> tuple[int, str]:
         """Finish the file and return its size and hash."""

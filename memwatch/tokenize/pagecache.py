@@ -10,13 +10,13 @@ from contextlib import suppress
 from typing import Any
 
 from memwatch.model.units import MIB
+from memwatch.on_linux import IS_LINUX
 
 STEP_BYTES = 8 * MIB
 
 _WAIT_BEFORE, _WRITE, _WAIT_AFTER = 1, 2, 4
 
-_libc = ctypes.CDLL(None)
-_sync_file_range: Any = getattr(_libc, "sync_file_range", None)  # Linux only.
+_sync_file_range: Any = getattr(ctypes.CDLL(None), "sync_file_range", None) if IS_LINUX else None
 if _sync_file_range is not None:
     _sync_file_range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
 

@@ -1,11 +1,17 @@
-"""Resident memory of processes, from /proc. None where there is none to read."""
+"""Resident memory of processes. None where there is none to read."""
 
 import os
+
+from memwatch.on_linux import IS_LINUX
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def rss_bytes(pid: int) -> int | None:
+    if not IS_LINUX:
+        from memwatch.probe import portable
+
+        return portable.rss_bytes(pid)
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
             return int(file.read().split()[1]) * _PAGE_BYTES

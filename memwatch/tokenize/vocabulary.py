@@ -5,6 +5,7 @@ the user's cache folder. Where it is not there yet, a process of its own finds i
 takes is given back.
 """
 
+import atexit
 import base64
 import hashlib
 import os
@@ -156,9 +157,19 @@ def store(data: bytes, path: Path) -> Path:
 
 def _in_memory(ranks: bytes) -> Path:
     """A file that only this process and those it forks can see, and that goes with them."""
+    if not hasattr(os, "memfd_create"):
+        return _in_temporary_file(ranks)
     fd = os.memfd_create("ranks")
     os.write(fd, ranks)
     return Path(f"/proc/self/fd/{fd}")
+
+
+def _in_temporary_file(ranks: bytes) -> Path:
+    """Where there are no files in memory (macOS). Removed when this process exits."""
+    with tempfile.NamedTemporaryFile(prefix="memwatch-", delete=False) as file:
+        file.write(ranks)
+    atexit.register(Path(file.name).unlink, missing_ok=True)
+    return Path(file.name)
 
 
 def _parse(ranks: bytes) -> dict[bytes, int]:

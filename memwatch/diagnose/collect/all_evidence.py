@@ -44,7 +44,7 @@ def collect(
     wanted: Wanted, places: LogPlaces = USUAL_PLACES, read_events: ReadMachine = read_machine_events
 ) -> Evidence:
     """Raises MemwatchError where the run that was asked for cannot be read; everything else is optional."""
-    booted_t = wanted.now_t - time.clock_gettime(time.CLOCK_BOOTTIME)
+    booted_t = wanted.now_t - time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
     sources: list[Source] = []
     timelines: list[Timeline] = []
     runs: list[Run] = []

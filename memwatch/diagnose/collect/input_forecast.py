@@ -9,7 +9,7 @@ from memwatch.diagnose.collect.capture import Captured, command_lines
 from memwatch.diagnose.scripts.script_forecast import InputForecast
 from memwatch.errors import MemwatchError
 from memwatch.model.python_list import peak_bytes
-from memwatch.probe.procfs import HostMemory
+from memwatch.probe.cgroups import memory_sample
 
 ESTIMATE_S = 60.0
 
@@ -20,7 +20,7 @@ def forecast_of(path: str) -> InputForecast:
         size_bytes = os.stat(path).st_size
     except OSError as error:
         raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
-    memory = HostMemory("/proc").read()
+    memory = memory_sample().memory
     available_bytes = None if memory is None else memory.available_bytes
     return measured(_estimated(path), size_bytes) or InputForecast.from_size(size_bytes, available_bytes)
 

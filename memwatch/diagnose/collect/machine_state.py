@@ -10,6 +10,7 @@ from memwatch.diagnose.findings import Source
 from memwatch.model.programs import program_name
 from memwatch.model.sample import Process, Sample
 from memwatch.model.units import KIB, MIB, format_duration, format_size
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.files import number_after, read_file, read_number
 from memwatch.probe.machine import Machine
 
@@ -30,6 +31,8 @@ def read_state(
         sample = _sample(machine, now_t)
     finally:
         machine.close()
+    if not IS_LINUX:
+        return _portable_state(sample if show_commands else _without_commands(sample), folders)
     return State(
         sample=sample if show_commands else _without_commands(sample),
         uptime_s=_uptime_s(proc_root),
@@ -39,6 +42,12 @@ def read_state(
         disks=_disks(folders),
         settings=_settings(proc_root, sys_root),
     )
+
+
+def _portable_state(sample: Sample, folders: Iterable[str]) -> State:
+    from memwatch.probe.portable import uptime_s
+
+    return State(sample, uptime_s(sample.t), cores=os.cpu_count(), disks=_disks(folders))
 
 
 def state_source(state: State) -> Source:
@@ -85,7 +94,7 @@ def _sample(machine: Machine, now_t: float) -> Sample:
     """With the GPUs, whose drivers may take a while."""
     begun_s = time.monotonic()
     sample = machine.sample(begun_s, now_t, ())
-    while sample.gpus is None and time.monotonic() < begun_s + GPU_WAIT_S:
+    while IS_LINUX and sample.gpus is None and time.monotonic() < begun_s + GPU_WAIT_S:
         time.sleep(0.05)
         sample = replace(machine.sample(time.monotonic(), now_t, ()), others=sample.others)
     return sample

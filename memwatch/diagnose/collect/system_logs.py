@@ -107,7 +107,9 @@ class _Reader:
                 yield line
 
     def _mind_sleep(self) -> None:
-        asleep_s = time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
+        asleep_s = time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)) - time.clock_gettime(
+            time.CLOCK_MONOTONIC
+        )
         if self.answered and asleep_s > ASLEEP_S:
             note = f"its times may be late by up to {asleep_s / 60:.0f} min, for which the machine was suspended"
             self.sources.append(Source("dmesg's clock", found=note))

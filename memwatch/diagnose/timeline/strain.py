@@ -55,7 +55,7 @@ def between(earlier: Sample, later: Sample, page_bytes: int) -> Interval:
     if earlier.paging is not None and later.paging is not None:
         swapped_in = max(later.paging.swapped_in_pages - earlier.paging.swapped_in_pages, 0) * page_bytes
         swapped_out = max(later.paging.swapped_out_pages - earlier.paging.swapped_out_pages, 0) * page_bytes
-        major_faults = max(later.paging.major_faults - earlier.paging.major_faults, 0)
+        major_faults = max((later.paging.major_faults or 0) - (earlier.paging.major_faults or 0), 0)
         if earlier.paging.refaults is not None and later.paging.refaults is not None:
             refaults, refaults_known = max(later.paging.refaults - earlier.paging.refaults, 0), True
     return Interval(

@@ -11,6 +11,7 @@ would escape from it. So a scope is made in the slice that we are in, by the man
 import os
 from typing import NamedTuple
 
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.cgroup_paths import memory_mount, parse_membership
 from memwatch.probe.files import read_file
 
@@ -40,6 +41,8 @@ def find_place(
     user_id: int | None = None,
 ) -> Place:
     """For what this process starts. Raises NoScope."""
+    if not IS_LINUX:
+        raise NoScope("only Linux has systemd scopes")
     user_id = os.geteuid() if user_id is None else user_id
     folder = memory_mount(proc_root, sys_root)
     if folder is None:
