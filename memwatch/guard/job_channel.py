@@ -103,23 +103,36 @@ class JobChannel:
             self._since_s, self._callers = now_s, 0
         self._callers += 1
         channel = self._listener.accept(os.getpid())
-        if channel is not None and self._reader is not None and self._reader.channel.is_open:
-            channel.close()
-        elif channel is not None:
-            if self._reader is not None:
-                self._reader.channel.close()
-            self._reader = MessageReader(self._selector, channel, self._handle, self._clock)
+        if channel is not None:
+            self._take(channel)
         if self._callers >= MOST_CALLERS and self._is_registered:
             self._selector.unregister(self._listener)
             self._is_registered = False
             self._rest_until_s = self._since_s + SHARE_S
 
-    def read_remaining(self) -> None:
-        """At the job's end: what was reported last, also by a process that has just connected."""
-        if self._reader is None or not self._reader.channel.is_open:
+    def finish(self) -> None:
+        """At the job's end: handle what was reported last, by any of the processes that wait for a connection too."""
+        for _ in range(MOST_WAITING + 1):
+            if self._reader is not None:
+                self._reader.read_remaining()
             self.admit()
+        self._hang_up()
+
+    def _take(self, channel: Channel) -> None:
+        """Of a caller. It is turned away while another one is connected."""
         if self._reader is not None:
-            self._reader.read_remaining()
+            self._reader.read_remaining()  # A late guard does not know yet that the last one has gone.
+            if self._reader.channel.is_open:
+                channel.close()
+                return
+            self._hang_up()
+        self._reader = MessageReader(self._selector, channel, self._handle, self._clock)
+
+    def _hang_up(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader.channel.close()
+            self._reader = None
 
     def _register(self) -> None:
         if self._listener is not None and not self._is_registered:

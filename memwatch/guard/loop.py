@@ -122,7 +122,7 @@ class Guard:
     def _finish(self) -> int:
         job_exit = self._ending.job_exit
         assert job_exit is not None
-        self._job_channel.read_remaining()  # A short job has reported it all while we were loading.
+        self._job_channel.finish()  # A short job has reported it all while we were loading.
         if self._actor.is_paused:
             self._actor.resume()  # Somebody has killed the job's first process while all of it was paused.
         self._output.finish()

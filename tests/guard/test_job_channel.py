@@ -1,6 +1,7 @@
 """Who may connect to the guard's end of the job API, and who has it."""
 
 import os
+import selectors
 import socket
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.guard.job_channel import JobListener, is_of_job
+from memwatch.guard.job_channel import JobChannel, JobListener, is_of_job
 from tests.guard.processes import Watched, send, state_of, wait_until
 from tests.helpers import memwatch
 
@@ -74,6 +75,30 @@ def test_one_after_the_other_may_report() -> None:
     with Watched("sh", "-c", script, sys.executable) as watched:
         assert watched.event("progress", unit="rows")["done"] == 1
         assert watched.event("progress", unit="rows")["done"] == 2
+
+
+@pytest.fixture
+def parent_is_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this process itself sends counts as its job's."""
+    monkeypatch.setattr(os, "getpid", lambda: os.getppid())
+
+
+@pytest.mark.usefixtures("parent_is_guard")
+@pytest.mark.parametrize("is_last_look", [False, True], ids=["while it runs", "at its end"])
+def test_a_guard_that_is_late_loses_no_report_of_processes_that_have_ended(
+    listener: JobListener, is_last_look: bool
+) -> None:
+    for done in (1, 2, 3):
+        with connected(listener) as line:
+            line.sendall(b'{"done": %d}\n' % done)
+    reports: list[object] = []
+    with selectors.DefaultSelector() as selector:
+        channel = JobChannel(selector, listener, lambda message: reports.append(message["done"]))
+        if not is_last_look:
+            for _ in range(3):
+                channel.admit()
+        channel.finish()
+    assert reports == [1, 2, 3]
 
 
 def test_a_job_that_connects_all_the_time_costs_the_guard_little() -> None:
