@@ -13,6 +13,8 @@ from hypothesis import settings
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file, reference
 from tests.helpers import Finished, memwatch
 
+pytest_plugins = ("tests.leftovers",)
+
 # How long an example takes says how busy the machine is, and nothing about memwatch.
 settings.register_profile("any load", deadline=None)
 settings.load_profile("any load")
