@@ -27,12 +27,21 @@ class AttachSocket:
         try:
             if _is_left_behind(self._path):
                 os.unlink(self._path)
-            _bind(self._listener, self._path)
-            self._listener.listen(MOST_WAITING)
+            self._listen()
         except OSError:
             self._listener.close()
             raise
         self._listener.setblocking(False)
+
+    def _listen(self) -> None:
+        """The socket gets its name once it listens: who finds it can connect."""
+        unfinished = f"{self._path}.{os.getpid()}"
+        _bind(self._listener, unfinished)
+        try:
+            self._listener.listen(MOST_WAITING)
+            os.link(unfinished, self._path)  # Not a rename: that would replace the socket of another guard.
+        finally:
+            os.unlink(unfinished)
 
     def fileno(self) -> int:
         return self._listener.fileno()

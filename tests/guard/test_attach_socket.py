@@ -122,6 +122,24 @@ def test_a_path_longer_than_a_sockets_address_will_do(tmp_path: Path, visit: Vis
         visit(folder / "run.jsonl").event("joined")
 
 
+def test_who_finds_the_door_can_come_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal, listen = str(tmp_path / "run.jsonl"), socket.socket.listen
+    was_found: list[bool] = []
+
+    def look_and_listen(line: socket.socket, most: int) -> None:
+        was_found.append(os.path.exists(join.socket_path(journal)))
+        listen(line, most)
+
+    monkeypatch.setattr(socket.socket, "listen", look_and_listen)
+    door = join.AttachSocket(journal)
+    join.connect(journal).close()
+    with pytest.raises(OSError, match="exists"):
+        join.AttachSocket(journal)  # Another guard's is left alone.
+    door.close()
+    assert was_found == [False, True]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_door_is_gone_with_the_guard(journal: Path) -> None:
     with Watched("sleep", "1000", record=str(journal)) as watched:
         watched.event("sample")
