@@ -8,7 +8,7 @@ from memwatch.decide.ladder import interval_s as ladder_interval_s
 from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.monitor import Monitor
 from memwatch.decide.reserve import Reserve
-from memwatch.decide.thresholds import Level
+from memwatch.decide.thresholds import USUAL, Level
 from memwatch.decide.turns import Turn
 from memwatch.decide.verdict import Verdict
 from memwatch.guard.order import GuardConfig
@@ -43,7 +43,7 @@ class Decisions:
     def observe(self, sample: Sample) -> tuple[Forecast, Verdict]:
         outlook, verdict = self.monitor.observe(sample)
         # While memory is being used up the job is read as often as its room: whose growth it is decides what is done.
-        self.is_urgent = verdict.level >= Level.WARN or outlook.seconds_left is not None
+        self.is_urgent = verdict.level >= Level.WARN or _ends_soon(outlook)
         self.state = observed(self.state, verdict.level, outlook, self._settings)
         return outlook, verdict
 
@@ -67,4 +67,9 @@ class Decisions:
         """Whether nothing is near enough to be sampled at every interval."""
         if self._fixed_interval_s is not None or self.state.hold_again_bytes is not None:
             return False
-        return verdict.level < Level.WARN and outlook.seconds_left is None and outlook.headroom_bytes is not None
+        return verdict.level < Level.WARN and not _ends_soon(outlook) and outlook.headroom_bytes is not None
+
+
+def _ends_soon(outlook: Forecast) -> bool:
+    """However little that is to be believed. A busy machine always moves memory that would last for minutes."""
+    return outlook.seconds_left is not None and outlook.seconds_left <= USUAL.watch_s

@@ -4,7 +4,7 @@ import selectors
 import time
 from collections.abc import Callable
 
-from memwatch.decide.forecast import SLOWEST_INTERVAL_S
+from memwatch.decide.forecast import NOISE_BYTES, SLOWEST_INTERVAL_S
 from memwatch.guard.job_channel import JobChannel
 from memwatch.guard.output_relay import OutputRelay
 from memwatch.guard.views import Views
@@ -13,8 +13,9 @@ from memwatch.model.units import MIB
 
 # A guard that thrashes with everybody else is late, too; it takes half a second to know again what goes on.
 LATE_S = 5.0
-# Less is what a machine at rest moves to and fro within a second.
-MOVED_BYTES = 4 * MIB
+# Less is what a machine at rest moves to and fro within a second, and in a large room what a forecast calls noise.
+MOVED_SHARE = 1 / 256
+MOVED_BYTES = (4 * MIB, NOISE_BYTES)  # at least, at most
 
 
 class Waiting:
@@ -68,7 +69,7 @@ class Waiting:
         while not self.is_cut_short:
             checked_s = time.monotonic()
             self.wait(interval_s)
-            if _has_moved(before, room_use()):
+            if has_moved(before, room_use()):
                 return checked_s
             if time.monotonic() + interval_s > began_s + SLOWEST_INTERVAL_S:
                 break
@@ -78,7 +79,10 @@ class Waiting:
         return min(deadline_s, self._views.due_s, self._job_channel.due_s, self._watcher.due_s, self._output.due_s)
 
 
-def _has_moved(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+def has_moved(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
     if len(before) != len(after):
         return True
-    return any(abs(now - then) >= MOVED_BYTES for then, now in zip(before, after, strict=True))
+    least, most = MOVED_BYTES
+    return any(
+        abs(now - then) >= min(max(now * MOVED_SHARE, least), most) for then, now in zip(before, after, strict=True)
+    )
