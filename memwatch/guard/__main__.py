@@ -70,6 +70,8 @@ def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int
         job_pid = spawn(_start(order, listener), into_scope)
     except CannotStart as error:
         return _refuse(view, str(error), error.exit_code)
+    # The job has started, and does not share in it. Behind hundreds of busy processes the guard would be late.
+    usual_niceness = system.raise_priority()
     front = Channel(view)
     try:
         front.send({"event": "spawned", "pid": job_pid})  # Whatever happens to us, the front knows whom to wait for.
@@ -85,7 +87,7 @@ def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int
         from memwatch.guard.scope.job_scope import JobScope
 
         scope = scope or JobScope(place)
-        return Guard(order, watcher, front, job_pid, started_t, listener, scope, before).run()
+        return Guard(order, watcher, front, job_pid, started_t, listener, scope, before, usual_niceness).run()
     except Exception as error:
         # The job is not to blame: it goes on, and whoever ran it still gets its exit code, from the front.
         text = f"the guard failed, and the job goes on without it: {type(error).__name__}: {error}"

@@ -63,7 +63,9 @@ class Guard:
         job_listener: JobListener | None,
         scope: JobScope,
         before_start: BeforeStart,
+        usual_niceness: int,
     ) -> None:
+        self._usual_niceness = usual_niceness
         self._job_pid = job_pid
         self._started_t = started_t
         self._scope = scope
@@ -131,7 +133,7 @@ class Guard:
         self._views.close()  # Before the journal says that it is over: nobody is to find a socket and no guard.
         more = {"kernel_oom": True} if by is None and self._is_kernels_doing(job_exit) else {}
         left_behind = [process.pid for process in self._ending.alive()]
-        restore_rank(left_behind, self._config.lowers_priority)
+        restore_rank(left_behind, self._config.lowers_priority, self._usual_niceness)
         self._events.exit(job_exit, code, by, left_behind=len(left_behind), **more)
         self._watcher.dismiss()
         self._stand_in.job_has_ended()

@@ -149,23 +149,22 @@ def _take_own_terminal(fd: int) -> None:
     os.dup2(fd, 2)
 
 
-def restore_rank(pids: Iterable[int], lowers_priority: bool) -> None:
+def restore_rank(pids: Iterable[int], lowers_priority: bool, niceness: int) -> None:
     """Resets oom_score_adj, nice and I/O priority of processes that the job leaves behind, such as a daemon.
 
-    Called by the guard at the job's end; the guard itself still has what memwatch was started with. Only what still
-    has exactly the value that the guard set is changed. Lowering a nice value needs root or RLIMIT_NICE; where it is
-    refused, it stays.
+    Called by the guard at the job's end. `niceness` is what memwatch was started with; the guard itself still has the
+    rest of it. Only what still has exactly the value that the guard set is changed. Lowering a nice value needs root or
+    RLIMIT_NICE; where it is refused, it stays.
     """
     for pid in pids:
         usual_score = system.oom_score()
         if usual_score is not None and system.oom_score(pid) == OOM_SCORE:
             system.set_oom_score(usual_score, pid)
         for thread_id in _threads(pid) if lowers_priority else ():
-            _restore_priority(thread_id)
+            _restore_priority(thread_id, niceness)
 
 
-def _restore_priority(thread_id: int) -> None:
-    niceness = os.getpriority(os.PRIO_PROCESS, 0)
+def _restore_priority(thread_id: int, niceness: int) -> None:
     with suppress(OSError):  # Gone, or not permitted.
         if os.getpriority(os.PRIO_PROCESS, thread_id) == niceness + NICENESS:
             os.setpriority(os.PRIO_PROCESS, thread_id, niceness)
