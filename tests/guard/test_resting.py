@@ -13,7 +13,7 @@ from memwatch.guard.order import GuardConfig
 from memwatch.guard.reserve_at_start import reserve_for
 from memwatch.guard.waiting import has_moved
 from memwatch.model.units import GIB, MIB
-from memwatch.probe.memory_sample import memory_sample
+from memwatch.probe.cgroups import memory_sample
 
 CALM = Verdict(Level.CALM, "", None, (), Need(Level.CALM))
 
