@@ -24,6 +24,7 @@ from enum import IntEnum
 from itertools import pairwise
 
 from memwatch.decide.history import HOST, History, Point
+from memwatch.model.rates import counter_rate, stalled_fraction
 from memwatch.model.units import GIB, MIB
 
 # Seconds and pieces. Each half as long again as the one before, from three samples at 10 Hz to what History keeps; and
@@ -295,30 +296,21 @@ def _rates(history: History, latest: Point) -> tuple[Rates, Rates]:
     if earlier is None:
         return Rates(), Rates()
     span_s = latest.clock_s - earlier.clock_s
-
-    def per_second(later_count: int | None, earlier_count: int | None) -> float | None:
-        if later_count is None or earlier_count is None:
-            return None
-        return max(later_count - earlier_count, 0) / span_s
-
-    def share(later_us: int | None, earlier_us: int | None) -> float | None:
-        us_per_second = per_second(later_us, earlier_us)
-        return None if us_per_second is None else min(us_per_second / 1e6, 1.0)
-
     machine = Rates(
         span_s=span_s,
-        swap_in_bytes_s=per_second(latest.swapped_in_bytes, earlier.swapped_in_bytes),
-        swap_out_bytes_s=per_second(latest.swapped_out_bytes, earlier.swapped_out_bytes),
-        stall_some_fraction=share(latest.stall_some_us, earlier.stall_some_us),
-        stall_full_fraction=share(latest.stall_full_us, earlier.stall_full_us),
-        major_faults_s=per_second(latest.major_faults, earlier.major_faults),
-        refaults_s=per_second(latest.refaults, earlier.refaults),
+        swap_in_bytes_s=counter_rate(earlier.swapped_in_bytes, latest.swapped_in_bytes, span_s),
+        swap_out_bytes_s=counter_rate(earlier.swapped_out_bytes, latest.swapped_out_bytes, span_s),
+        stall_some_fraction=stalled_fraction(earlier.stall_some_us, latest.stall_some_us, span_s),
+        stall_full_fraction=stalled_fraction(earlier.stall_full_us, latest.stall_full_us, span_s),
+        major_faults_s=counter_rate(earlier.major_faults, latest.major_faults, span_s),
+        refaults_s=counter_rate(earlier.refaults, latest.refaults, span_s),
     )
+    before, now = earlier.job, latest.job
     job = Rates(
         span_s=span_s,
-        stall_some_fraction=share(latest.job.stall_some_us, earlier.job.stall_some_us),
-        stall_full_fraction=share(latest.job.stall_full_us, earlier.job.stall_full_us),
-        major_faults_s=per_second(latest.job.major_faults, earlier.job.major_faults),
-        refaults_s=per_second(latest.job.refaults, earlier.job.refaults),
+        stall_some_fraction=stalled_fraction(before.stall_some_us, now.stall_some_us, span_s),
+        stall_full_fraction=stalled_fraction(before.stall_full_us, now.stall_full_us, span_s),
+        major_faults_s=counter_rate(before.major_faults, now.major_faults, span_s),
+        refaults_s=counter_rate(before.refaults, now.refaults, span_s),
     )
     return machine, job

@@ -49,8 +49,7 @@ class Point:
 
 
 class History:
-    def __init__(self, page_bytes: int = 4096) -> None:
-        self._page_bytes = page_bytes
+    def __init__(self) -> None:
         self._points: list[Point] = []
         self._times: list[float] = []
 
@@ -58,7 +57,7 @@ class History:
         """A sample that is not newer than the last one teaches nothing and is left out."""
         if self._times and sample.clock_s <= self._times[-1]:
             return
-        self._points.append(_point(sample, self._page_bytes))
+        self._points.append(_point(sample))
         self._times.append(sample.clock_s)
         if len(self._points) > MOST_POINTS:
             self._thin()
@@ -110,10 +109,10 @@ class History:
         self._times = [point.clock_s for point in self._points]
 
 
-def _point(sample: Sample, page_bytes: int) -> Point:
+def _point(sample: Sample) -> Point:
     paging, pressure = sample.paging, sample.pressure
-    swapped_in = None if paging is None else paging.swapped_in_pages * page_bytes
-    swapped_out = None if paging is None else paging.swapped_out_pages * page_bytes
+    swapped_in = None if paging is None else paging.swapped_in_bytes
+    swapped_out = None if paging is None else paging.swapped_out_bytes
     return Point(
         clock_s=sample.clock_s,
         rooms=_rooms(sample, None if swapped_in is None or swapped_out is None else swapped_out - swapped_in),

@@ -11,9 +11,9 @@ from memwatch.model.sample import Sample
 class Monitor:
     """`reserve_of` gives what must stay free in a room of some capacity."""
 
-    def __init__(self, reserve_of: ReserveOf, page_bytes: int = 4096) -> None:
+    def __init__(self, reserve_of: ReserveOf) -> None:
         self.reserve_of = reserve_of
-        self._history = History(page_bytes)
+        self._history = History()
         self._decider = Decider()
 
     def observe(self, sample: Sample) -> tuple[Forecast, Verdict]:

@@ -9,7 +9,6 @@ first row has none. Text that a spreadsheet would run as a formula has an apostr
 
 import csv
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -141,7 +140,7 @@ def _biggest_other(others: tuple[Process, ...] | None) -> dict[str, object]:
 def _rates(before: Sample | None, now: Sample) -> dict[str, object]:
     if before is None:
         return {}
-    known = asdict(change_between(before, now, os.sysconf("SC_PAGE_SIZE")))
+    known = asdict(change_between(before, now))
     return {name: round(value, 6) for name, value in known.items() if value is not None}
 
 

@@ -22,32 +22,34 @@ class Change:
 UNKNOWN_CHANGE = Change()
 
 
-def change_between(earlier: Sample, later: Sample, page_bytes: int) -> Change:
+def change_between(earlier: Sample, later: Sample) -> Change:
     """Nothing is known across a restart of the machine: its clock and its counters start again."""
     span_s = later.clock_s - earlier.clock_s
     if span_s <= 0:
         return UNKNOWN_CHANGE
 
-    def grown(part: str, name: str) -> int | None:
+    def counts(part: str, name: str) -> tuple[int | None, int | None]:
         before, after = (getattr(getattr(sample, part), name, None) for sample in (earlier, later))
-        # A counter that has gone back is another counter.
-        return None if before is None or after is None or after < before else after - before
-
-    def share(name: str) -> float | None:
-        stalled_us = grown("pressure", name)
-        return None if stalled_us is None else min(stalled_us / 1e6 / span_s, 1.0)
-
-    def rate(name: str, factor: int = 1) -> float | None:
-        count = grown("paging", name)
-        return None if count is None else count * factor / span_s
+        return before, after
 
     return Change(
-        stall_some_fraction=share("memory_some_us"),
-        stall_full_fraction=share("memory_full_us"),
-        io_stall_some_fraction=share("io_some_us"),
-        io_stall_full_fraction=share("io_full_us"),
-        swap_in_bytes_s=rate("swapped_in_pages", page_bytes),
-        swap_out_bytes_s=rate("swapped_out_pages", page_bytes),
-        major_faults_s=rate("major_faults"),
-        refaults_s=rate("refaults"),
+        stall_some_fraction=stalled_fraction(*counts("pressure", "memory_some_us"), span_s),
+        stall_full_fraction=stalled_fraction(*counts("pressure", "memory_full_us"), span_s),
+        io_stall_some_fraction=stalled_fraction(*counts("pressure", "io_some_us"), span_s),
+        io_stall_full_fraction=stalled_fraction(*counts("pressure", "io_full_us"), span_s),
+        swap_in_bytes_s=counter_rate(*counts("paging", "swapped_in_bytes"), span_s),
+        swap_out_bytes_s=counter_rate(*counts("paging", "swapped_out_bytes"), span_s),
+        major_faults_s=counter_rate(*counts("paging", "major_faults"), span_s),
+        refaults_s=counter_rate(*counts("paging", "refaults"), span_s),
     )
+
+
+def counter_rate(before: int | None, after: int | None, span_s: float) -> float | None:
+    """Per second. A counter that has gone back is another counter, and nothing is known."""
+    return None if before is None or after is None or after < before else (after - before) / span_s
+
+
+def stalled_fraction(before_us: int | None, after_us: int | None, span_s: float) -> float | None:
+    """The share of the time, from two counts of stalled microseconds."""
+    stalled_us_s = counter_rate(before_us, after_us, span_s)
+    return None if stalled_us_s is None else min(stalled_us_s / 1e6, 1.0)

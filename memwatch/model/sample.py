@@ -47,13 +47,22 @@ class Pressure:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """Counters since boot, in pages, except where None."""
+    """Counters since boot. `page_bytes` is the machine's, which ARM and POWER have larger; old journals lack it."""
 
     swapped_in_pages: int
     swapped_out_pages: int
     major_faults: int | None
     refaults: int | None = None  # pages read back soon after they were dropped
     oom_kills: int | None = None  # by the kernel, on the whole machine
+    page_bytes: int = 4096
+
+    @property
+    def swapped_in_bytes(self) -> int:
+        return self.swapped_in_pages * self.page_bytes
+
+    @property
+    def swapped_out_bytes(self) -> int:
+        return self.swapped_out_pages * self.page_bytes
 
 
 @dataclass(frozen=True, slots=True)

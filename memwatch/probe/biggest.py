@@ -7,7 +7,7 @@ from dataclasses import replace
 from memwatch.model.sample import Process
 from memwatch.model.units import KIB
 from memwatch.probe.background import Background
-from memwatch.probe.files import number_after, read_file
+from memwatch.probe.files import PAGE_BYTES, number_after, read_file
 from memwatch.probe.procpid import ProcessFiles
 from memwatch.probe.slow_files import Transfers, read_command, read_transfers, shortened, shown_text
 
@@ -15,7 +15,6 @@ MOST = 8
 MOST_GROWING = 4
 # Kernel threads hold nothing and never will; one in so many looks makes sure that their pids are still theirs.
 EMPTY_LOOKS = 12
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 _Key = tuple[int, int, str]
 
@@ -159,7 +158,7 @@ def _size_bytes(folder: str, swap_in_use: bool) -> int:
         text = read_file(f"{folder}/status") or b""
         return ((number_after(text, b"VmRSS:") or 0) + (number_after(text, b"VmSwap:") or 0)) * KIB
     words = (read_file(f"{folder}/statm") or b"").split(None, 2)
-    return int(words[1]) * _PAGE_BYTES if len(words) > 1 else 0
+    return int(words[1]) * PAGE_BYTES if len(words) > 1 else 0
 
 
 def _read(proc_root: str, pids: list[int], swap_in_use: bool) -> tuple[Process, ...]:

@@ -6,6 +6,7 @@ opened for: once a process or a cgroup is gone its file gives errors, even if an
 
 import os
 
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _CHUNK_BYTES = 16384
 # The kernel hands out whole lines, about a page (4 KiB) at a time, whatever was asked for. Less than this is the end.
 _SURELY_WHOLE_BYTES = 3072

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from memwatch.model.sample import Memory, Paging, Pressure
 from memwatch.model.units import KIB
-from memwatch.probe.files import KeptFile, number_after, why_unreadable
+from memwatch.probe.files import PAGE_BYTES, KeptFile, number_after, why_unreadable
 
 Missing = list[tuple[str, str]]
 
@@ -121,7 +121,7 @@ class HostPaging:
             return None
         # A kernel built without swap has no pswpin and pswpout: nothing ever was swapped, and that is known.
         oom_kills = number_after(text, b"oom_kill ")
-        return Paging(swapped_in, swapped_out, major_faults, refaults_in(text), oom_kills)
+        return Paging(swapped_in, swapped_out, major_faults, refaults_in(text), oom_kills, PAGE_BYTES)
 
     def missing(self) -> Missing:
         paging = self.read()

@@ -4,10 +4,9 @@ import os
 from typing import NamedTuple
 
 from memwatch.model.units import KIB, MIB
-from memwatch.probe.files import KeptFile, number_after, read_file
+from memwatch.probe.files import PAGE_BYTES, KeptFile, number_after, read_file
 from memwatch.probe.stat import Stat, parse_stat
 
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 # `statm` has files and shared memory in one number. Only when that has changed by so much, `status` is read to tell
 # them apart: it is the dearest of these files.
 _STATUS_STEP_BYTES = 8 * MIB
@@ -110,7 +109,7 @@ class ProcessFiles:
         if not text:
             return None
         _, resident, shared, _ = text.split(None, 3)
-        rss_bytes, shared_bytes = int(resident) * _PAGE_BYTES, int(shared) * _PAGE_BYTES
+        rss_bytes, shared_bytes = int(resident) * PAGE_BYTES, int(shared) * PAGE_BYTES
         swap_bytes = 0  # `status` need not be read to know that nothing is in swap where all swap is free.
         if swap_in_use or abs(shared_bytes - self._shared_bytes) >= _STATUS_STEP_BYTES:
             # A process that has just ended has no such lines, and no memory.

@@ -4,7 +4,6 @@ The axis is `x`: Unix time, but never going back. A clock that was set back woul
 there on `x` runs ahead of what the clock says, and the page says so.
 """
 
-import os
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -258,7 +257,7 @@ class _Reader:
 
 
 def _between(earlier: Sample, later: Sample) -> dict[str, float | None]:
-    change = change_between(earlier, later, os.sysconf("SC_PAGE_SIZE"))
+    change = change_between(earlier, later)
     return {
         "some": change.stall_some_fraction,
         "full": change.stall_full_fraction,

@@ -147,7 +147,7 @@ class Run:
     def __post_init__(self) -> None:
         total_bytes = int(self.machine.total_bytes)
         self.reserve = default_reserve_bytes(total_bytes) if self.reserve_bytes is None else self.reserve_bytes
-        self.monitor = Monitor(lambda _: self.reserve, PAGE_BYTES)
+        self.monitor = Monitor(lambda _: self.reserve)
         self.climber = Climber(self.settings or LadderSettings(self.on_pressure, self.can_shard))
 
     def until(self, end_s: float) -> "Run":

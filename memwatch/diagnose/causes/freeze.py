@@ -38,7 +38,7 @@ def stalls_since_boot(evidence: Evidence) -> list[Finding]:
     shown = [f"pressure counters (PSI): all programs stalled for {total}"]
     paging = state.sample.paging
     if paging is not None and paging.swapped_in_pages:
-        coming, going = (format_size(pages * 4096) for pages in (paging.swapped_in_pages, paging.swapped_out_pages))
+        coming, going = map(format_size, (paging.swapped_in_bytes, paging.swapped_out_bytes))
         shown.append(f"swap counters: {coming} in, {going} out")
     return [
         Finding(

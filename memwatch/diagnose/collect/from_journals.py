@@ -1,7 +1,6 @@
 """Timelines and runs, from journals and from what `memwatch record` kept. Each is read once and never held."""
 
 import math
-import os
 import re
 import time
 from collections.abc import Iterable, Iterator
@@ -26,7 +25,6 @@ MOST_ACTIONS = 20
 MOST_WORDS = 160
 MOST_PIDS = 10_000
 
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _GPU_FULL = re.compile(r".*(?:(?:CUDA|HIP) out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation).*")
 _DISK_FULL = re.compile(r".*(?:No space left on device|\bENOSPC\b).*")
 
@@ -35,7 +33,7 @@ def read_run(path: Path, show_commands: bool, booted_t: float | None = None) -> 
     """Raises OSError."""
     info = RunInfo.read(path)
     seen = _Seen()
-    builder = TimelineBuilder(f"run {info.run_id}", _PAGE_BYTES, show_commands)
+    builder = TimelineBuilder(f"run {info.run_id}", show_commands)
     died = info.state == RunStatus.DIED
     _feed(builder, map(seen.look_at, read_events(path)), RUN_PROCESSES_S)
     timeline = builder.finish(time.time() if died else math.inf, booted_t)
@@ -62,7 +60,7 @@ def read_machine(
     events: Iterable[Event], show_commands: bool, until_t: float, booted_t: float | None = None
 ) -> Timeline:
     """Raises OSError. What is being recorded until now has no end yet, and was not cut off."""
-    builder = TimelineBuilder("memwatch record", _PAGE_BYTES, show_commands)
+    builder = TimelineBuilder("memwatch record", show_commands)
     _feed(builder, events, MACHINE_PROCESSES_S)
     return builder.finish(until_t - SILENT_S, booted_t)
 

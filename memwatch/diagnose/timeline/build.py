@@ -19,11 +19,10 @@ MOST_KEPT = 200  # stretches, gaps, sleeps
 
 
 class TimelineBuilder:
-    """Takes samples in the order in which they were made. `page_bytes` turns counters into bytes."""
+    """Takes samples in the order in which they were made."""
 
-    def __init__(self, name: str, page_bytes: int = 4096, show_commands: bool = False) -> None:
+    def __init__(self, name: str, show_commands: bool = False) -> None:
         self._name = name
-        self._page_bytes = page_bytes
         self._growths = Growths(show_commands)
         self._gpus = GpuSums()
         self._first: Sample | None = None
@@ -125,13 +124,13 @@ class TimelineBuilder:
             self._open.see(sample)
 
     def _gap(self, last: Sample, sample: Sample, busy_cores: float | None) -> None:
-        span = between(last, sample, self._page_bytes)
+        span = between(last, sample)
         known = [each.memory.available_bytes for each in (last, sample) if each.memory is not None]
         gap = Gap(last.t, sample.t, span.memory_stalled, span.disk_stalled, busy_cores, min(known, default=None))
         self._gaps.append(gap)
 
     def _interval(self, earlier: Sample, later: Sample, is_gap: bool) -> None:
-        interval = between(earlier, later, self._page_bytes)
+        interval = between(earlier, later)
         strain = interval.strain
         if strain is not None:
             if self._open is None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from memwatch.diagnose.timeline.model import Strain
+from memwatch.model.rates import change_between
 from memwatch.model.sample import Sample
 from memwatch.model.units import MIB
 
@@ -43,27 +44,21 @@ class Interval:
         return Strain.STALLED if stalled >= HEAVY_STALL_FRACTION else None
 
 
-def between(earlier: Sample, later: Sample, page_bytes: int) -> Interval:
-    span_s = later.clock_s - earlier.clock_s
-    before, after = earlier.pressure, later.pressure
-    memory = disk = None
-    if before is not None and after is not None:
-        memory = _fraction(before.memory_some_us, after.memory_some_us, span_s)
-        disk = _fraction(before.io_full_us, after.io_full_us, span_s)
-    swapped_in = swapped_out = refaults = major_faults = 0
-    refaults_known = False
-    if earlier.paging is not None and later.paging is not None:
-        swapped_in = max(later.paging.swapped_in_pages - earlier.paging.swapped_in_pages, 0) * page_bytes
-        swapped_out = max(later.paging.swapped_out_pages - earlier.paging.swapped_out_pages, 0) * page_bytes
-        major_faults = max((later.paging.major_faults or 0) - (earlier.paging.major_faults or 0), 0)
-        if earlier.paging.refaults is not None and later.paging.refaults is not None:
-            refaults, refaults_known = max(later.paging.refaults - earlier.paging.refaults, 0), True
+def between(earlier: Sample, later: Sample) -> Interval:
+    change, span_s = change_between(earlier, later), later.clock_s - earlier.clock_s
+
+    def total(rate: float | None) -> int:
+        return round((rate or 0.0) * span_s)
+
     return Interval(
-        earlier.t, later.t, span_s, memory, disk, swapped_in, swapped_out, refaults, refaults_known, major_faults
+        earlier.t,
+        later.t,
+        span_s,
+        memory_stalled=change.stall_some_fraction,
+        disk_stalled=change.io_stall_full_fraction,
+        swapped_in_bytes=total(change.swap_in_bytes_s),
+        swapped_out_bytes=total(change.swap_out_bytes_s),
+        refaults=total(change.refaults_s),
+        refaults_known=change.refaults_s is not None,
+        major_faults=total(change.major_faults_s),
     )
-
-
-def _fraction(before_us: int | None, after_us: int | None, span_s: float) -> float | None:
-    if before_us is None or after_us is None or span_s <= 0:
-        return None
-    return min(max(after_us - before_us, 0) / 1e6 / span_s, 1.0)

@@ -1,7 +1,6 @@
 """RunModel: takes the events of a run one by one, and has at any moment the picture of what there is to see."""
 
 import math
-import os
 from collections import deque
 from contextlib import suppress
 from dataclasses import fields, replace
@@ -117,7 +116,7 @@ class RunModel:
             return
         self._recent.append(sample)
         earlier = self._earlier(sample)
-        rates = UNKNOWN_CHANGE if earlier is None else change_between(earlier, sample, os.sysconf("SC_PAGE_SIZE"))
+        rates = UNKNOWN_CHANGE if earlier is None else change_between(earlier, sample)
         room = room_of(sample)
         self._now = replace(
             self._now,
