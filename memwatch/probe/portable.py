@@ -91,13 +91,13 @@ class PortablePaging:
         if swap is None:
             return None
         if sys.platform != "darwin":
-            return Paging(int(swap.sin) // _PAGE_BYTES, int(swap.sout) // _PAGE_BYTES, None)
+            return Paging(int(swap.sin) // _PAGE_BYTES, int(swap.sout) // _PAGE_BYTES, None, page_bytes=_PAGE_BYTES)
         used_bytes = int(swap.used)
         growth = used_bytes - (used_bytes if self._used_bytes is None else self._used_bytes)
         self._used_bytes = used_bytes
         self._out_bytes += max(growth, 0)
         self._in_bytes += max(-growth, 0)
-        return Paging(self._in_bytes // _PAGE_BYTES, self._out_bytes // _PAGE_BYTES, None)
+        return Paging(self._in_bytes // _PAGE_BYTES, self._out_bytes // _PAGE_BYTES, None, page_bytes=_PAGE_BYTES)
 
     def missing(self) -> Missing:
         if self.read() is None:
