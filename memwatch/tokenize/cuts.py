@@ -32,12 +32,14 @@ _IDEOGRAPH = (
 )
 # Punctuation, without the apostrophe that may begin a contraction: ASCII, 、。「」『』【】 and ！，：；？
 _PUNCTUATION = rb"[!-&(-/:-@\[-`{-~]|\xe3\x80[\x81\x82\x8c-\x91]|\xef\xbc[\x81\x8c\x9a\x9b\x9f]"
-# Complete characters that are certainly not white space.
-_NONSPACE = (
-    rb"[!-~]|[\xc3-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|\xe2\x80[\x90-\xa7]"
+# Complete characters of more than one byte that are certainly not white space. U+1680 is a space, and U+180E was one.
+_WIDE_NONSPACE = (
+    rb"[\xc3-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|\xe2\x80[\x90-\xa7]"
+    rb"|\xe1(?:[\x80-\x99\x9b-\x9f\xa1-\xbf][\x80-\xbf]|\x9a[\x81-\xbf]|\xa0[\x80-\x8d\x8f-\xbf])"
     rb"|\xe3(?:\x80[\x81-\xbf]|[\x81-\xbf][\x80-\xbf])|[\xe4-\xec][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]"
     rb"|\xef[\xbc\xbd][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}"
 )
+_NONSPACE = rb"[!-~]|" + _WIDE_NONSPACE
 
 # A cut is the end of a match.
 _EVERYWHERE = (
@@ -49,14 +51,17 @@ _GPT2_ONLY = (
     rb"(?:" + _NONSPACE + rb")(?=[\t-\r])",
     rb"(?:" + _PUNCTUATION + rb")(?=[A-Za-z]|" + _IDEOGRAPH + rb")",
 )
+# Outside gpt2 a run of white space is divided after its last line end, and only punctuation that line ends follow takes
+# them with it; o200k takes slashes too. So whatever else begins a line begins a pretoken.
+_NOT_GPT2 = (rb"[\r\n](?=[!-.0-~]|" + _WIDE_NONSPACE + rb")",)
 _LONGEST_BEFORE_BYTES = 4
-_LONGEST_AFTER_BYTES = 3
+_LONGEST_AFTER_BYTES = 4
 
 # By the pre-tokenizer of the encoding, as vocabulary.py names it.
 SAFE = {
     "gpt2": re.compile(b"|".join(_EVERYWHERE + _GPT2_ONLY)),
-    "cl100k": re.compile(b"|".join(_EVERYWHERE)),
-    "o200k": re.compile(b"|".join(_EVERYWHERE)),
+    "cl100k": re.compile(b"|".join(_EVERYWHERE + _NOT_GPT2)),
+    "o200k": re.compile(b"|".join(_EVERYWHERE + _NOT_GPT2)),
 }
 
 
