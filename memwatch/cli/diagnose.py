@@ -49,7 +49,8 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # Generic only in newer c
               help="Python script to examine instead; it is not run.")  # fmt: skip
 @click.option("--input", "input_path", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
               help="Input file of the script, to forecast its memory.")  # fmt: skip
-@click.option("--show-commands", is_flag=True, help="Show full command lines, not only program names.")
+@click.option("--show-commands", is_flag=True,
+              help="Show command lines; in the page also paths, user and host names.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--html", "html_file", type=click.Path(allow_dash=True), metavar="FILE",
               help="Also write a page with charts; - is standard output.")  # fmt: skip
@@ -140,7 +141,9 @@ def _show_machine(wanted: Wanted, as_json: bool, html_file: str | None) -> int:
 def _write_page(wanted: Wanted, diagnosis: Diagnosis, path: str) -> None:
     from memwatch.diagnose.page_events import page_events
     from memwatch.report.page import report_page
+    from memwatch.report.privacy import names_of_this_machine
 
-    page = report_page(page_events(wanted, diagnosis), diagnosis, wanted.show_commands)
+    events, names = page_events(wanted, diagnosis), names_of_this_machine()
+    page = report_page(events, diagnosis, wanted.show_commands, private_names=names)
     with output_file(path) as file:
         file.write(page)

@@ -38,7 +38,7 @@ def _tell_columns(ctx: click.Context, parameter: click.Parameter, is_asked: bool
 @click.option("--columns", is_flag=True, is_eager=True, expose_value=False, callback=_tell_columns,
               help="List the columns of the table and their meaning, and exit.")  # fmt: skip
 @click.option("--show-commands", is_flag=True,
-              help="Include command lines, folders and the job's output, not only program names.")  # fmt: skip
+              help="Include command lines, paths, user and host names, and the job's output.")  # fmt: skip
 def export(
     run: str,
     csv_file: str | None,
@@ -105,7 +105,8 @@ def _write_json(source: _Source, path: str, show_commands: bool) -> None:
 
 def _write_html(source: _Source, path: str, show_commands: bool) -> None:
     from memwatch.report.page import report_page
+    from memwatch.report.privacy import names_of_this_machine
 
-    page = report_page(source.events(), show_commands=show_commands)
+    page = report_page(source.events(), show_commands=show_commands, private_names=names_of_this_machine())
     with output_file(path) as file:
         file.write(page)

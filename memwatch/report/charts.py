@@ -47,7 +47,15 @@ def _chart(
     )
     svg = Html(drawing(panel, axis, times, story.marks, [span for _, span in spans]))
     ticks = [element("span", tick.label, class_="tick", style=_bottom(panel, tick.value)) for tick in panel.ticks]
-    rules = [element("span", rule.label, class_="rule-label", style=_bottom(panel, rule.value)) for rule in panel.rules]
+    rules = [
+        element(
+            "span",
+            rule.label,
+            class_="rule-label counted" if rule.is_counted else "rule-label",
+            style=_bottom(panel, rule.value),
+        )
+        for rule in panel.rules
+    ]
     gaps = [_gap(gap, axis) for gap in story.gaps]
     words = [] if panel.is_low else [_gap_words(gap, axis) for gap in story.gaps]
     plot = element("div", *gaps, svg, *ticks, *rules, *words, class_="plot low" if panel.is_low else "plot")

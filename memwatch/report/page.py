@@ -1,8 +1,8 @@
 """The page: what is known, in words, then the charts, then what happened one by one.
 
-python3 hog.py                                          title: the job, or the machine
-Mon 16 Nov 2026, 07:23:54 to 07:24:20, 26 s             when
-most of the job · least available · swap · stalled      tiles
+Swap thrashing: python3 hog.py grew ...                 what happened
+python3 hog.py · 2026-11-16 07:23:54 to 07:24:20, 26 s  the job, or the machine, and when
+most of the job · least available · limit · swap        tiles
 A  Swap thrashing: ...                                  findings, what is ruled out, what is not known
 memory, swap, pressure, GPU on one time axis            charts.py
 1  07:24:01  WARN  RAM is full in about 2.3 s ...       events
@@ -10,6 +10,7 @@ programs                                                the biggest
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import tzinfo
 
 from memwatch import __version__
@@ -18,9 +19,11 @@ from memwatch.journal.events import Event
 from memwatch.model.programs import program_name
 from memwatch.model.units import format_duration, format_size
 from memwatch.report.charts import charts
+from memwatch.report.counted_limit import counted_limit
 from memwatch.report.html import Html, clock_time, element, joined, text
 from memwatch.report.marks import ending
 from memwatch.report.panels import absent
+from memwatch.report.privacy import Redactor
 from memwatch.report.run_story import GapKind, RunStory, read_story
 from memwatch.report.style import STYLE
 
@@ -34,19 +37,24 @@ def report_page(
     diagnosis: Diagnosis | None = None,
     show_commands: bool = False,
     zone: tzinfo | None = None,
+    private_names: Iterable[str] = (),
 ) -> str:
     """One page in HTML that needs no network and no script. `zone` is its time zone; None is the local one.
 
-    `events` are read once and not held. Without `show_commands` only the names of programs are shown.
+    `events` are read once and not held. Without `show_commands` only the names of programs are shown, and no path and
+    none of `private_names` (of users and hosts): the page can be sent to somebody else.
     """
     story = read_story(events, show_commands)
+    if not show_commands:
+        redact = Redactor(private_names)
+        _make_shareable(story, redact)
+        diagnosis = None if diagnosis is None else redact.diagnosis(diagnosis)
     lettered = list(zip(_LETTERS, diagnosis.findings if diagnosis else (), strict=False))
     title = _title(story, show_commands)
     body = joined(
         [
-            element("h1", title),
-            _lead(diagnosis),
-            element("p", _when(story, zone), class_="soft"),
+            element("h1", _what_happened(story, diagnosis, title)),
+            element("p", f"{title} · {_when(story, zone)}", class_="soft"),
             _tiles(story, zone),
             _diagnosed(diagnosis, lettered, zone),
             charts(story, lettered, zone),
@@ -66,9 +74,35 @@ def report_page(
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{element("main", body)}</body></html>\n'
 
 
-def _lead(diagnosis: Diagnosis | None) -> Html:
-    """What happened, before anything else: whoever gets the page sent reads no further at first."""
-    return element("p", diagnosis.findings[0].what, class_="lead") if diagnosis and diagnosis.findings else Html("")
+def _make_shareable(story: RunStory, redact: Redactor) -> None:
+    """The path of a cgroup names users, containers and jobs; reasons may name folders."""
+    if story.limit is not None:
+        story.limit = replace(story.limit, path="")
+    story.marks = [replace(mark, kind=redact(mark.kind), text=redact(mark.text)) for mark in story.marks]
+    story.gpus = {index: replace(gpu, name=redact(gpu.name)) for index, gpu in story.gpus.items()}
+    story.programs.rename(redact)
+
+
+def _what_happened(story: RunStory, diagnosis: Diagnosis | None, title: str) -> str:
+    """Before anything else: whoever gets the page sent reads no further at first."""
+    if diagnosis is not None and diagnosis.findings:
+        return diagnosis.findings[0].what
+    if diagnosis is not None:
+        return "No freeze and no killed job was found."
+    counted = counted_limit(story)
+    room = ""
+    if counted is not None:
+        left = max(counted.left_bytes, 0)
+        room = f"; {format_size(left)} was left of {format_size(counted.limit_bytes)} ({counted.words})"
+    if story.most_job_bytes is None:
+        return f"{title}: {story.worst_level} at worst{room}."
+    end = "its end was not recorded" if story.exit is None else f"it {ending(story.exit)}"
+    return f"{title} took {format_size(story.most_job_bytes)} at most, and {_was(end)}{room}."
+
+
+def _was(end: str) -> str:
+    """'it was killed by signal 9': a passive ending needs its verb."""
+    return end if end.startswith(("it ended", "its end")) else end.replace("it ", "it was ", 1)
 
 
 def _title(story: RunStory, show_commands: bool) -> str:
@@ -98,6 +132,9 @@ def _tiles(story: RunStory, zone: tzinfo | None) -> Html:
         at = clock_time(story.least_available_t or 0, zone, story.spans_days)
         when = f"of {format_size(story.total_bytes)}, at {at}"
         tiles.append(("Lowest available memory", format_size(story.least_available_bytes), when))
+    if (counted := counted_limit(story)) is not None:
+        name = "Limit that counted" if counted.was_near else "Nearest limit"
+        tiles.append((name, format_size(counted.level_bytes), counted.words))
     if story.swap_total_bytes:
         used = story.levels.highest("swap") or 0
         tiles.append(("Peak swap", format_size(used), f"of {format_size(story.swap_total_bytes)}"))
@@ -113,11 +150,10 @@ def _tiles(story: RunStory, zone: tzinfo | None) -> Html:
 def _diagnosed(diagnosis: Diagnosis | None, lettered: list[tuple[str, Finding]], zone: tzinfo | None) -> Html:
     if diagnosis is None:
         return Html("")
-    parts = [element("h2", "Findings")]
+    parts = []
     if lettered:
+        parts.append(element("h2", "Findings"))
         parts.append(element("ul", *(_finding(letter, found, zone) for letter, found in lettered), class_="findings"))
-    else:
-        parts.append(element("p", "No freeze and no killed job was found."))
     facts = [("Ruled out", diagnosis.ruled_out), ("Not known", diagnosis.not_known)]
     facts.append(("Sources", tuple(f"{each.name}: {each.found}" for each in diagnosis.sources if each.found)))
     facts.append(

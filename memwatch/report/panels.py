@@ -10,6 +10,7 @@ from memwatch.model.sample import Gpu, Limit
 from memwatch.model.units import MIB, format_size
 from memwatch.report.axes import Tick, nice_step, short_size, size_ticks
 from memwatch.report.columns import Columns
+from memwatch.report.counted_limit import CountedLimit, counted_limit, reserve_bytes
 from memwatch.report.run_story import RunStory
 
 SMALLEST_RATE_BYTES_S = MIB  # less than that is a flat line
@@ -35,6 +36,7 @@ class Rule:
 
     value: float
     label: str
+    is_counted: bool = False  # the limit that counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,13 @@ class ChartPanel:
 
 
 def panels_of(story: RunStory) -> list[ChartPanel]:
-    return [
-        panel
-        for panel in (_memory(story), _limit(story), _swap(story), _swapping(story), _pressure(story), *_gpus(story))
-        if panel is not None
-    ]
+    """The chart of the limit that counted comes first."""
+    counted = counted_limit(story)
+    first = [_memory(story, counted), _limit(story, counted)]
+    if counted is not None and counted.in_cgroup:
+        first.reverse()
+    panels = (*first, _swap(story), _swapping(story), _pressure(story), *_gpus(story))
+    return [panel for panel in panels if panel is not None]
 
 
 def absent(story: RunStory) -> list[str]:
@@ -74,33 +78,38 @@ def absent(story: RunStory) -> list[str]:
     return remarks
 
 
-def _memory(story: RunStory) -> ChartPanel | None:
+def _memory(story: RunStory, counted: CountedLimit | None) -> ChartPanel | None:
     if not story.total_bytes:
         return None
     lines = [_sized(story, "used", "machine", "machine", is_area=True)]
     if story.is_of_a_job:
         lines.append(_sized(story, "job", "job", "job", is_area=True))
     size = short_size(story.total_bytes)
-    rules = tuple(_reserve(story, story.total_bytes))
+    rules = tuple(_rules(story, story.total_bytes, None if counted is None or counted.in_cgroup else counted))
     return ChartPanel(
         "memory", "Memory", f"in use, of {size}", story.total_bytes, size_ticks(story.total_bytes), lines, rules=rules
     )
 
 
-def _reserve(story: RunStory, total_bytes: int) -> Iterator[Rule]:
-    limits = (story.start or {}).get("limits")
-    reserve = limits.get("reserve_bytes") if isinstance(limits, dict) else None
-    if isinstance(reserve, int) and 0 < reserve < total_bytes:
-        yield Rule(total_bytes - reserve, f"reserve of {short_size(reserve)} starts")
+def _rules(story: RunStory, total_bytes: int, counted: CountedLimit | None) -> Iterator[Rule]:
+    reserve = reserve_bytes(story)
+    is_reserve = counted is not None and counted.level_bytes < counted.limit_bytes
+    if 0 < reserve < total_bytes:
+        yield Rule(total_bytes - reserve, f"reserve of {short_size(reserve)} starts", is_counted=is_reserve)
+    if counted is not None and not is_reserve:
+        yield Rule(counted.limit_bytes, f"limit: {counted.words}, {format_size(counted.limit_bytes)}", is_counted=True)
 
 
-def _limit(story: RunStory) -> ChartPanel | None:
+def _limit(story: RunStory, counted: CountedLimit | None) -> ChartPanel | None:
     limit: Limit | None = story.limit
     if limit is None or not limit.limit_bytes:
         return None
     lines = [_sized(story, "limit", "used, without page cache", "job", is_area=True)]
     ticks = size_ticks(limit.limit_bytes, most=3)
-    return ChartPanel("limit", "Memory limit", f"of {limit.path}", limit.limit_bytes, ticks, lines, is_low=True)
+    is_counted = counted is not None and counted.in_cgroup
+    rules = tuple(_rules(story, limit.limit_bytes, counted)) if is_counted else ()
+    of = f"of {limit.path}" if limit.path else "of the job's cgroup"
+    return ChartPanel("limit", "Memory limit", of, limit.limit_bytes, ticks, lines, rules=rules, is_low=not is_counted)
 
 
 def _swap(story: RunStory) -> ChartPanel | None:

@@ -1,5 +1,6 @@
 """Programs: who was big, and who grew, of all that samples showed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from memwatch.model.programs import program_name
@@ -36,6 +37,10 @@ class Programs:
 
     def biggest(self) -> list[Program]:
         return sorted(self._followed.values(), key=lambda program: -program.peak_bytes)[:MOST_SHOWN]
+
+    def rename(self, new_name: Callable[[str], str]) -> None:
+        for program in self._followed.values():
+            program.name = new_name(program.name)
 
     def _see(self, process: Process, t: float, is_jobs: bool) -> None:
         key = (process.pid, process.start_ticks)

@@ -27,7 +27,6 @@ body {
 }
 main { max-width: 68rem; margin: 0 auto; padding: 2.2rem 1.5rem 3rem; }
 h1 { font-size: 1.7rem; line-height: 1.2; font-weight: 650; letter-spacing: -.015em; margin: 0 0 .3rem; }
-.lead { font-size: 1.08rem; margin: 0 0 .4rem; }
 h2 { font-size: 1.05rem; font-weight: 650; margin: 2.6rem 0 .8rem; }
 h3 { font-size: .9rem; font-weight: 650; margin: 0; }
 h3 small { font-size: inherit; font-weight: 400; color: var(--soft); margin-left: .25rem; }
@@ -75,6 +74,7 @@ p { margin: .3rem 0; } ul, ol, dl { margin: 0; padding: 0; list-style: none; }
 .plot > .tick { right: calc(100% + .55rem); transform: translateY(50%); }
 .plot > .rule-label { position: absolute; left: .3rem; font-size: .78rem; line-height: 1; color: var(--act);
   background: color-mix(in srgb, var(--paper) 82%, transparent); padding: .1rem .2rem; }
+.plot > .rule-label.counted { left: auto; right: .3rem; font-weight: 600; transform: translateY(100%); }
 .plot > .gap-label { position: absolute; top: 45%; transform: translateX(-50%); font-size: .76rem; line-height: 1.15;
   color: var(--soft); text-align: center; padding: .1rem .2rem;
   background: color-mix(in srgb, var(--paper) 82%, transparent); }
@@ -84,6 +84,7 @@ p { margin: .3rem 0; } ul, ol, dl { margin: 0; padding: 0; list-style: none; }
 line, path, rect { vector-effect: non-scaling-stroke; }
 .grid { stroke: var(--faint); stroke-width: 1; }
 .rule { stroke: var(--act); stroke-width: 1; stroke-dasharray: 5 4; opacity: .8; }
+.rule.counted { stroke-width: 2; stroke-dasharray: none; opacity: 1; }
 .mark { stroke: var(--calm-mark); stroke-width: 1; opacity: .75; }
 .mark.warn { stroke: var(--warn); } .mark.act, .mark.stop, .mark.kill { stroke: var(--act); }
 .gap { position: absolute; top: 0; bottom: 0; min-width: 1px;

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from memwatch.decide.thresholds import LEVEL_NAMES
 from memwatch.report.columns import ColumnPoint, Columns
 from memwatch.report.marks import Mark
-from memwatch.report.panels import ChartPanel, Line
+from memwatch.report.panels import ChartPanel, Line, Rule
 
 WIDTH = 1000.0
 HEIGHT = 100.0
+_RULE_EDGE = 0.7
 _LONE_POINT = 1.0  # how wide a reading that has no neighbours is drawn
 
 Scale = Callable[[float], float]
@@ -53,11 +54,17 @@ def drawing(
     parts = [_rect("finding", axis.at(span.begin_x), axis.at(span.end_x)) for span in spans]
     parts += [_line("grid", axis.at(x), 0, axis.at(x), HEIGHT) for x in times]
     parts += [_line("grid", 0, y(tick.value), WIDTH, y(tick.value)) for tick in panel.ticks]
-    parts += [_line("rule", 0, y(rule.value), WIDTH, y(rule.value)) for rule in panel.rules]
+    parts += [_rule(rule, y(rule.value)) for rule in panel.rules]
     for line in panel.lines:
         parts += _series(line, axis, y)
     parts += [_line(f"mark {mark.css}", axis.at(mark.x), 0, axis.at(mark.x), HEIGHT) for mark in marks]
     return _svg("".join(parts), f"{panel.title}, {', '.join(line.name for line in panel.lines)}")
+
+
+def _rule(rule: Rule, at: float) -> str:
+    """At the very top of a chart it would be cut off."""
+    at = min(max(at, _RULE_EDGE), HEIGHT - _RULE_EDGE)
+    return _line("rule counted" if rule.is_counted else "rule", 0, at, WIDTH, at)
 
 
 def level_strip(levels: Columns, axis: Axis) -> str:

@@ -132,3 +132,53 @@ def hostile_diagnosis() -> Diagnosis:
     texts = (HOSTILE,)
     finding = Finding(Cause.OOM_KILL, HOSTILE, HOSTILE, Confidence.LOW, texts, texts, BEGIN_T + 2, BEGIN_T + 4)
     return Diagnosis((finding,), texts, texts, (Source(HOSTILE, found=HOSTILE), Source(HOSTILE, missing=HOSTILE)))
+
+
+PRIVATE = (
+    "alice",
+    "nimbus",
+    "/home",
+    "s3cret",
+    "/user.slice",
+    "docker-77aa",
+    "/data",
+    "10.0.0.7",
+    "filer01",
+    "C:\\Users",
+)
+
+
+def in_a_cgroup(by: str | None = None, path: str = "/docker/77aa") -> Iterator[Event]:
+    """A job that fills the 8 GiB of its cgroup on a machine with plenty left; `by` is who ended it."""
+    yield start_event(BEGIN_T, "a-run", GuardId(4000, 1), COMMAND, {"reserve_bytes": GIB}, {})
+    for second in range(0, 60, 2):
+        sample = _sample(float(second))
+        used = int(8 * GIB * second / 58)
+        yield sample_event(replace(sample, limits=(Limit(path, 8 * GIB, used),), gpus=None))
+    yield exit_event(BEGIN_T + 60, None if by is None else 124, 9 if by is None else None, by)
+
+
+def private_run() -> Iterator[Event]:
+    command = ["/home/alice/venv/bin/python", "/home/alice/prepare.py", "--token", "s3cret"]
+    yield start_event(BEGIN_T, "a-run", GuardId(4000, 1), command, {"reserve_bytes": GIB}, {})
+    for second in range(0, 20, 2):
+        sample = _sample(float(second))
+        job = tuple(replace(process, command=" ".join(command)) for process in sample.job)
+        other = replace(job[0], pid=77, command="/opt/alice-tool --host nimbus")
+        limits = (Limit("/user.slice/user-1000.slice/docker-77aa.scope", 8 * GIB, GIB),)
+        yield sample_event(replace(sample, job=job, others=(other,), limits=limits))
+    yield verdict_event(BEGIN_T + 3, "act", "the disk of /data/alice/out is full on nimbus", None)
+    yield action_event(BEGIN_T + 5, "stop", [1], "guard", "done", reason="'/home/alice/my file' is on 10.0.0.7")
+    yield exit_event(BEGIN_T + 20, None, 9, None)
+
+
+def private_diagnosis() -> Diagnosis:
+    texts = (
+        "nimbus: python read /home/alice/corpus/a.txt, ~/notes.txt, ../alice/x and C:\\Users\\alice\\x",
+        "nfs: server filer01 not responding; alice@nimbus.example.org; user=Alice",
+        "the memory limit of /user.slice/user-1000.slice/docker-77aa.scope was reached",
+        "echo 1 > /proc/sys/vm/compact_memory: larger pieces stay free.",
+    )
+    finding = Finding(Cause.OOM_KILL, texts[0], texts[1], Confidence.LOW, texts, texts, BEGIN_T + 2, BEGIN_T + 4, texts)
+    sources = (Source("journal /home/alice/run.jsonl", found=texts[0]), Source("nimbus", missing=texts[1]))
+    return Diagnosis((finding,), texts, texts, sources)

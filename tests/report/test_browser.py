@@ -9,7 +9,16 @@ import pytest
 
 from memwatch.report.page import report_page
 from tests.browser import Browser
-from tests.report.examples import diagnosis, freeze, hostile_diagnosis, hostile_run
+from tests.report.examples import (
+    PRIVATE,
+    diagnosis,
+    freeze,
+    hostile_diagnosis,
+    hostile_run,
+    in_a_cgroup,
+    private_diagnosis,
+    private_run,
+)
 
 PANELS = ["memory", "swap", "swapping", "pressure", "gpu0"]
 
@@ -44,6 +53,35 @@ def test_every_chart_has_every_mark_and_finding_on_it(browser: Browser, page: Pa
     assert browser.value(count.format(".gap")) == [1] * len(PANELS)
     assert browser.value("document.querySelectorAll('.badge[href]').length") == 5
     assert browser.value("document.querySelectorAll('.findings > li').length") == 2
+
+
+def test_the_first_line_says_what_happened(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    assert browser.value("document.querySelector('main').firstElementChild.innerText") == diagnosis().findings[0].what
+
+
+def test_the_limit_that_counted_is_a_line_at_its_height(browser: Browser, tmp_path: Path) -> None:
+    """8 of 8 GiB in its own chart, which comes first; its words lie inside the chart."""
+    path = tmp_path / "limit.html"
+    path.write_text(report_page(in_a_cgroup(), zone=UTC))
+    browser.open(path)
+    assert browser.value("document.querySelector('.chart').id") == "limit"
+
+    def edge(selector: str, side: str) -> float:
+        return float(browser.value(f"document.querySelector('#limit {selector}').getBoundingClientRect().{side}"))
+
+    top, bottom = edge("svg", "top"), edge("svg", "bottom")
+    assert edge("line.counted", "top") == pytest.approx(top, abs=0.02 * (bottom - top))
+    assert top <= edge(".rule-label.counted", "top") < edge(".rule-label.counted", "bottom") <= bottom
+
+
+def test_nothing_private_is_in_the_document(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "sent.html"
+    path.write_text(report_page(private_run(), private_diagnosis(), zone=UTC, private_names=["alice", "nimbus"]))
+    browser.open(path)
+    document = browser.value("document.documentElement.outerHTML").lower()
+    assert not [private for private in PRIVATE if private.lower() in document]
+    assert browser.complaints == []
 
 
 def test_lines_are_drawn_where_the_values_are(browser: Browser, page: Path) -> None:

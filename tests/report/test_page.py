@@ -10,7 +10,17 @@ from memwatch.diagnose.findings import Diagnosis
 from memwatch.journal.events import sample_event
 from memwatch.report.page import report_page
 from tests.journal.examples import sample
-from tests.report.examples import HOSTILE, diagnosis, freeze, hostile_diagnosis, hostile_run
+from tests.report.examples import (
+    HOSTILE,
+    PRIVATE,
+    diagnosis,
+    freeze,
+    hostile_diagnosis,
+    hostile_run,
+    in_a_cgroup,
+    private_diagnosis,
+    private_run,
+)
 
 VOID = ("meta", "line", "rect", "path")
 
@@ -62,10 +72,35 @@ def test_findings_are_told_with_evidence_and_advice() -> None:
 
 
 def test_the_first_line_says_what_happened() -> None:
+    assert f"<h1>{diagnosis().findings[0].what}</h1>" in report_page(freeze(), diagnosis(), zone=UTC)
+    alone = checked(report_page(freeze(), zone=UTC)).text
+    assert "python3 prepare.py took 61.0 GiB at most, and it was killed by signal 9 (not sent by memwatch)" in alone
+    assert "was left of 62.6 GiB (all of RAM)." in alone
+    assert "<h1>No freeze and no killed job was found.</h1>" in report_page(freeze(), Diagnosis())
+
+
+def test_the_limit_that_counted_is_drawn() -> None:
     page = report_page(freeze(), diagnosis(), zone=UTC)
-    heading = page.index("</h1>")
-    assert diagnosis().findings[0].what[:20] in page[heading : heading + 200]
-    assert 'class="lead"' not in report_page(freeze(), zone=UTC)
+    assert "limit: all of RAM, 62.6 GiB" in page
+    assert page.count('class="rule counted"') == 1
+    confined = report_page(in_a_cgroup(), zone=UTC)
+    assert confined.index('id="limit"') < confined.index('id="memory"')
+    assert "limit: memory limit of the job&#x27;s cgroup, 8.0 GiB" in confined
+    assert confined.count('class="rule counted"') == 1
+    stopped = report_page(in_a_cgroup(by="guard"), zone=UTC)
+    assert "less the reserve of 1.0 GiB" in stopped
+    assert "Limit that counted" in stopped
+
+
+def test_the_page_can_be_sent_to_somebody_else() -> None:
+    """No path, no command line, no user and no host, in the whole file; all of it where that is asked for."""
+    page = report_page(private_run(), private_diagnosis(), zone=UTC, private_names=["alice", "nimbus"])
+    for private in PRIVATE:
+        assert private.lower() not in page.lower(), private
+    assert "/proc/sys/vm/compact_memory" in page
+    asked = report_page(private_run(), private_diagnosis(), show_commands=True, zone=UTC)
+    assert "/home/alice/corpus" in asked
+    assert "nimbus" in asked
 
 
 def test_nothing_found_is_said() -> None:

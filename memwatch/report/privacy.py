@@ -1,0 +1,77 @@
+"""What a page must not tell to whoever gets it sent: paths, user and host names. `Redactor` takes them out of a text.
+
+Command lines are left out where they are read (`program_name`). The system's own paths stay: advice names them.
+"""
+
+import contextlib
+import getpass
+import re
+import socket
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from memwatch.diagnose.findings import Diagnosis, Finding, Source
+
+PATH, NAME, HOST = "[path]", "[name]", "[host]"
+SHORTEST_NAME = 3  # a shorter one is a part of too many words
+_SYSTEM = r"(?:proc|sys|dev|etc|swapfile|var/log)\b"
+# A path begins a word; "in 3 s/turn" and "I/O" hold none. A cgroup's path names users, containers and jobs.
+_PATHS = re.compile(rf"(?<![\w/.)\]])(?:~|\.{{1,2}})?/(?!{_SYSTEM})[^\s'\"`,;:()<>|]+(?:\\ [^\s'\"`,;:()<>|]+)*")
+_WINDOWS_PATHS = re.compile(r"(?<![\w%])[A-Za-z]:\\[^\s'\"`,;()<>|]+")
+_SERVERS = re.compile(r"(?<=\bserver )(?!\[)\S+")
+_ADDRESSES = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b|\b[\w.+-]+@[\w-]+\.[\w.-]*\w")
+_ORDINARY = frozenset({"root", "user", "localhost", "python", "linux", "memory", "machine", "home", "admin"})
+
+
+class Redactor:
+    """`names`: of users and hosts, which are taken out wherever they stand as a word."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        kept = sorted({name for name in names if len(name) >= SHORTEST_NAME and name.lower() not in _ORDINARY})
+        words = "|".join(map(re.escape, sorted(kept, key=len, reverse=True)))
+        self._names = re.compile(rf"(?<![A-Za-z0-9])(?:{words})(?![A-Za-z0-9])", re.IGNORECASE) if words else None
+
+    def __call__(self, text: str) -> str:
+        text = _WINDOWS_PATHS.sub(PATH, _PATHS.sub(PATH, text))
+        text = _ADDRESSES.sub(HOST, _SERVERS.sub(HOST, text))
+        return text if self._names is None else self._names.sub(NAME, text)
+
+    def diagnosis(self, diagnosis: Diagnosis) -> Diagnosis:
+        return replace(
+            diagnosis,
+            findings=tuple(self._finding(finding) for finding in diagnosis.findings),
+            ruled_out=self._all(diagnosis.ruled_out),
+            not_known=self._all(diagnosis.not_known),
+            sources=tuple(self._source(source) for source in diagnosis.sources),
+        )
+
+    def _finding(self, finding: Finding) -> Finding:
+        return replace(
+            finding,
+            what=self(finding.what),
+            why=self(finding.why),
+            evidence=self._all(finding.evidence),
+            advice=self._all(finding.advice),
+            missing=self._all(finding.missing),
+        )
+
+    def _source(self, source: Source) -> Source:
+        return replace(
+            source,
+            name=self(source.name),
+            found=None if source.found is None else self(source.found),
+            missing=None if source.missing is None else self(source.missing),
+        )
+
+    def _all(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(self, texts))
+
+
+def names_of_this_machine() -> list[str]:
+    """The user, the name of the home folder, and the host: what a page of this machine could give away."""
+    names = [Path.home().name]
+    with contextlib.suppress(OSError, KeyError):  # A user id without a name.
+        names.append(getpass.getuser())
+    host = socket.gethostname()
+    return [*names, host, host.partition(".")[0]]
