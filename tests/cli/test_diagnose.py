@@ -292,7 +292,7 @@ class TestPage:
         assert done.out.startswith("Freeze ")
         text = page.read_text()
         assert text.startswith("<!doctype html>")
-        assert "Swap thrashing inside the memory limit of /limited" in text
+        assert "Swap thrashing inside the memory limit of [path]" in text
         assert "<svg" in text
 
     def test_the_record_around_a_finding_is_drawn(self, tmp_path: Path, state_home: Path) -> None:
