@@ -89,8 +89,11 @@ class EventStream:
         named = [[process.pid, process.start_ticks] for process in processes]
         self._views.send({"t": time.time(), "event": "stopping", "processes": named})
 
+    def know_peak(self, job_bytes: int | None) -> None:
+        if job_bytes is not None:
+            self._journal.know_peak(job_bytes)
+
     def exit(self, job_exit: JobExit, code: int, by: By | None, **more: object) -> None:
-        self._journal.know_peak(job_exit.peak_bytes)
         self._views.send(self._journal.exit(code, job_exit.signal, None if by is None else by.value, None, **more))
         self._journal.close()
 

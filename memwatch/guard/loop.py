@@ -29,7 +29,7 @@ from memwatch.guard.order import GuardOrder
 from memwatch.guard.output_relay import OutputRelay
 from memwatch.guard.own_signals import OwnSignals
 from memwatch.guard.pause_watch import PauseEnd, PauseWatch
-from memwatch.guard.reap import JobExit, reap
+from memwatch.guard.reap import JobExit, proven_peak_bytes, reap
 from memwatch.guard.reserve_at_start import reserve_bytes, reserve_for
 from memwatch.guard.runs_together import RunsTogether
 from memwatch.guard.scope.job_scope import JobScope
@@ -263,6 +263,7 @@ class Guard:
         self._ending.job_exit = self._ending.job_exit or changes.ended
         # Of a job that is being ended, every death counts.
         self._waiting.is_cut_short = self._ending.job_exit is not None
+        self._events.know_peak(proven_peak_bytes(changes.peaks, self._spared))
         self._spared -= changes.gone
         if self._watcher.pid in changes.gone:
             self._watcher.replace()

@@ -1,9 +1,10 @@
 """What became of children: the job itself, its orphans, our own helpers."""
 
 import os
+import resource
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 
 from memwatch.model.units import KIB
 
@@ -16,7 +17,6 @@ class JobExit:
 
     code: int | None
     signal: int | None
-    peak_bytes: int = 0  # of its largest process; samples may have missed it
 
     @property
     def exit_code(self) -> int:
@@ -30,6 +30,7 @@ class ChildChanges:
     was_continued: bool = False  # the job, by SIGCONT, ours or another's
     stopped: frozenset[int] = frozenset()  # children that a signal has stopped
     gone: frozenset[int] = frozenset()  # whose pids may be given to others from now on
+    peaks: Mapping[int, int] = field(default_factory=dict)  # pid -> bytes: of each that has gone, and of its children
 
 
 def reap(job_pid: int, take_status: Callable[[int, int], bool] | None = None) -> ChildChanges:
@@ -42,7 +43,7 @@ def reap(job_pid: int, take_status: Callable[[int, int], bool] | None = None) ->
     stopped_by: int | None = None
     was_continued = False
     stopped: set[int] = set()
-    gone: set[int] = set()
+    peaks: dict[int, int] = {}
     while True:
         try:
             pid, status, used = os.wait4(-1, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)
@@ -59,13 +60,24 @@ def reap(job_pid: int, take_status: Callable[[int, int], bool] | None = None) ->
         if os.WIFSTOPPED(status):
             stopped.add(pid)
         else:
-            gone.add(pid)
+            peaks[pid] = used.ru_maxrss * MAXRSS_UNIT_BYTES
         if pid != job_pid:
             continue
         if os.WIFSTOPPED(status):
             stopped_by, was_continued = os.WSTOPSIG(status), False
         elif os.WIFSIGNALED(status):
-            ended = JobExit(None, os.WTERMSIG(status), used.ru_maxrss * MAXRSS_UNIT_BYTES)
+            ended = JobExit(None, os.WTERMSIG(status))
         elif os.WIFEXITED(status):
-            ended = JobExit(os.WEXITSTATUS(status), None, used.ru_maxrss * MAXRSS_UNIT_BYTES)
-    return ChildChanges(ended, stopped_by, was_continued, frozenset(stopped), frozenset(gone))
+            ended = JobExit(os.WEXITSTATUS(status), None)
+    return ChildChanges(ended, stopped_by, was_continued, frozenset(stopped), frozenset(peaks), peaks)
+
+
+def proven_peak_bytes(peaks: Mapping[int, int], helpers: Collection[int]) -> int | None:
+    """The largest peak of a process of the job that has gone; None if there is none that proves anything.
+
+    `helpers` are the guard's own children. A process begins with the peak of whoever started it, which is the guard's:
+    what is not above that says nothing of the job.
+    """
+    own_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * MAXRSS_UNIT_BYTES
+    of_job = [peak_bytes for pid, peak_bytes in peaks.items() if pid not in helpers and peak_bytes > own_bytes]
+    return max(of_job, default=None)

@@ -100,7 +100,7 @@ def _types(kind: object) -> Iterable[type]:
     return [plain]
 
 
-_BEYOND = 2.0**63  # what the kernel counts with, signed
+BEYOND = 1 << 63  # what the kernel counts with, signed
 LATEST_T = 1e11  # the year 5138
 
 
@@ -126,6 +126,6 @@ def is_plausible_time(t: float) -> bool:
 def _has_sense(part: object) -> bool:
     for name in getattr(part, "__slots__", ()):
         value = getattr(part, name)
-        if isinstance(value, int | float) and not 0 <= value < _BEYOND:
+        if isinstance(value, int | float) and not 0 <= value < BEYOND:
             return False
     return True

@@ -54,6 +54,7 @@ COLUMNS: dict[str, str] = {
     "biggest_other_name": "its program",
     "biggest_other_bytes": "its memory in RAM and swap",
     "stands_for": "number of samples that this row represents",
+    "job_peak_bytes": "peak memory of the job so far, in RAM and swap; in the last row that of the whole run",
 }
 
 
@@ -63,18 +64,28 @@ def write_table(events: Iterable[Event], file: TextIO) -> int:
     writer.writerow(COLUMNS)
     level: str | None = None
     before: Sample | None = None
+    row: dict[str, object] = {}  # the last one, which the exit completes
+    peak_bytes: int | None = None
     rows = 0
+
+    def write_row() -> None:
+        if row:
+            writer.writerow([_cell(row.get(name)) for name in COLUMNS])
+
     for event in events:
         if event["event"] == "verdict":
             level = str(event.get("level"))
-        elif event["event"] == "sample":
-            sample = plausible_sample(event)
-            if sample is None:
-                continue
-            row = _readings(sample) | _rates(before, sample) | {"level": level, "stands_for": event.get("every", 1)}
-            writer.writerow([_cell(row.get(name)) for name in COLUMNS])
+        elif event["event"] == "sample" and (sample := plausible_sample(event)) is not None:
+            write_row()
+            if sample.job:
+                peak_bytes = max(sample.job_bytes, peak_bytes or 0)
+            row = _readings(sample) | _rates(before, sample)
+            row |= {"level": level, "stands_for": event.get("every", 1), "job_peak_bytes": peak_bytes}
             before = sample
             rows += 1
+        elif event["event"] == "exit" and row:
+            row["job_peak_bytes"] = event.get("peak_job_bytes") or peak_bytes
+    write_row()
     return rows
 
 

@@ -132,7 +132,8 @@ class Journal:
         return events.sample_event(listed)
 
     def know_peak(self, job_bytes: int) -> None:
-        """The most the job has taken, as far as anybody has seen."""
+        """Peak memory has one definition: the highest of what samples add up over the job's processes, and of what a
+        single process is known to have held (its VmHWM) where that is more. The exit event has it, for every view."""
         self._peak_job_bytes = max(self._peak_job_bytes or 0, job_bytes)
 
     def progress(self, message: Mapping[str, object], t: float | None = None) -> Event:

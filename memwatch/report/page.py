@@ -126,8 +126,8 @@ def _when(story: RunStory, zone: tzinfo | None) -> str:
 
 def _tiles(story: RunStory, zone: tzinfo | None) -> Html:
     tiles = []
-    if story.most_job_bytes is not None:
-        tiles.append(("Peak memory of the job", format_size(story.most_job_bytes), "in RAM and swap"))
+    if story.peak_job_bytes is not None:
+        tiles.append(("Peak memory of the job", format_size(story.peak_job_bytes), "in RAM and swap"))
     if story.least_available_bytes is not None and story.total_bytes is not None:
         at = clock_time(story.least_available_t or 0, zone, story.spans_days)
         when = f"of {format_size(story.total_bytes)}, at {at}"

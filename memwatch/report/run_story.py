@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import median
 
-from memwatch.journal.codec import is_plausible_time, plausible_sample
+from memwatch.journal.codec import BEYOND, is_plausible_time, plausible_sample
 from memwatch.journal.events import Event
 from memwatch.model.rates import change_between
 from memwatch.model.sample import Gpu, Limit, Sample
@@ -70,7 +70,7 @@ class RunStory:
     swap_total_bytes: int | None = None
     least_available_bytes: int | None = None
     least_available_t: float | None = None
-    most_job_bytes: int | None = None
+    peak_job_bytes: int | None = None
     limit: Limit | None = None  # the tightest that is below the machine's RAM
     gpus: dict[int, Gpu] = field(default_factory=dict)
     knows_gpus: bool = False
@@ -82,7 +82,7 @@ class RunStory:
 
     @property
     def is_of_a_job(self) -> bool:
-        return self.most_job_bytes is not None
+        return self.peak_job_bytes is not None
 
     @property
     def spans_days(self) -> bool:
@@ -134,6 +134,7 @@ class _Reader:
         elif kind == "exit":
             self.story.exit = event
             self._has_ended = True
+            self._know_peak(event.get("peak_job_bytes"))
             self._mark(marks.exit_mark(self._x(t), event))
 
     def _start(self, event: Event, x: float) -> None:
@@ -211,11 +212,15 @@ class _Reader:
             values["swap"] = memory.swap_total_bytes - memory.swap_free_bytes
         values["used"] = None if memory is None else memory.total_bytes - memory.available_bytes
         if sample.job:
-            story.most_job_bytes = max(sample.job_bytes, story.most_job_bytes or 0)
+            self._know_peak(sample.job_bytes)
             values["job_swap"] = sample.job_swap_bytes
         values["job"] = sample.job_ram_bytes if sample.job else None
         values["limit"] = self._limit(sample)
         return values | self._gpus(sample.gpus)
+
+    def _know_peak(self, job_bytes: object) -> None:
+        if isinstance(job_bytes, int) and 0 <= job_bytes < BEYOND:
+            self.story.peak_job_bytes = max(job_bytes, self.story.peak_job_bytes or 0)
 
     def _limit(self, sample: Sample) -> float | None:
         story = self.story
