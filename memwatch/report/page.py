@@ -94,10 +94,10 @@ def _what_happened(story: RunStory, diagnosis: Diagnosis | None, title: str) -> 
     if counted is not None:
         left = max(counted.left_bytes, 0)
         room = f"; {format_size(left)} was left of {format_size(counted.limit_bytes)} ({counted.words})"
-    if story.most_job_bytes is None:
+    if story.peak_job_bytes is None:
         return f"{title}: {story.worst_level} at worst{room}."
     end = "its end was not recorded" if story.exit is None else f"it {ending(story.exit)}"
-    return f"{title} took {format_size(story.most_job_bytes)} at most, and {_was(end)}{room}."
+    return f"{title} took {format_size(story.peak_job_bytes)} at most, and {_was(end)}{room}."
 
 
 def _was(end: str) -> str:
