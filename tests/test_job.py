@@ -330,7 +330,7 @@ class TestRecipe:
         return path.read_text().split() == [str(n * n) for n in range(count)]
 
     def test_it_runs_without_memwatch(self, tmp_path: Path) -> None:
-        command = [sys.executable, RECIPE, tmp_path / "squares.txt", "--count", "1000"]
+        command = [sys.executable, str(RECIPE), str(tmp_path / "squares.txt"), "--count", "1000"]
         done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
         assert (done.stdout, done.stderr) == ("1000 squares, 0 early flushes\n", "")
         assert self._is_right(tmp_path / "squares.txt", 1000)

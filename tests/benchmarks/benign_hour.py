@@ -125,7 +125,7 @@ def row_of(sample: Sample) -> tuple[float, ...]:
         pressure.memory_full_us,
         paging.swapped_in_pages,
         paging.swapped_out_pages,
-        paging.major_faults,
+        paging.major_faults or 0,
         paging.refaults or 0,
     )
 

@@ -14,7 +14,7 @@ PAGE_BYTES = 4096
 MARKS = b"x" * (PIECE_BYTES // PAGE_BYTES)
 # A core makes a good GiB a second, page by page.
 ONE_PROCESS_BYTES_A_SECOND = 1 << 30
-held = []
+held: list[mmap.mmap] = []
 
 
 def take(size_bytes: float, bytes_a_second: float) -> None:

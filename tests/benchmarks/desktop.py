@@ -111,6 +111,7 @@ def beside(way: Way, folder: Path, lasts_s: int) -> list[str]:
         inside = guard.command if guard else lambda *command: list(command)
         stand_in = inside(sys.executable, HERE / "stand_in.py", DESKTOP_MIB, folder / "programs")
         with started(made, slowly(made.command(*stand_in)), stdout=subprocess.PIPE, text=True) as desktop:
+            assert desktop.stdout is not None
             desktop.stdout.readline()
             began = time.time()
             command = slowly(made.command(*inside(*way.command)))

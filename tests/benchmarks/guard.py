@@ -199,7 +199,7 @@ def memory_from_host(size_mib: int) -> Iterator[None]:
     """A virtual machine's memory comes from its host at first touch, ten times slower than from its own kernel, and
     free memory may go back at once, if it is free in pieces of 2 MiB. So a process takes some, and gives every other
     MiB free: that stays, and is what the kernel gives away first."""
-    hold = [sys.executable, HERE / "spare.py", str(size_mib)]
+    hold = [sys.executable, str(HERE / "spare.py"), str(size_mib)]
     with subprocess.Popen(hold, stdout=subprocess.PIPE, text=True) as spare:
         try:
             assert spare.stdout is not None

@@ -289,7 +289,7 @@ class Inputs:
         def make(path: Path) -> None:
             path.mkdir()
             os.chown(path, NOBODY, NOBODY)
-            command = [*AS_NOBODY, "initdb", "--no-sync", "--auth=trust", "--username=nobody", path]
+            command = [*AS_NOBODY, "initdb", "--no-sync", "--auth=trust", "--username=nobody", str(path)]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
 
         return self.file("database", make)

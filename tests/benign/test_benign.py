@@ -33,7 +33,7 @@ CHOSEN = (
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "benign_run" not in metafunc.fixturenames:
         return
-    chosen = CHOSEN
+    chosen: tuple[tuple[str, int], ...] = CHOSEN
     if metafunc.config.getoption("--campaign"):
         chosen = tuple((job.name, cage_gib) for cage_gib in (1, 3, 8) for job in JOBS if cage_gib in job.cages)
     metafunc.parametrize("benign_run", [pytest.param(each, id=f"{each[0]}-{each[1]}GiB") for each in chosen])

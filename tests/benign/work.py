@@ -428,7 +428,8 @@ def bursts(size_mib: int, times: int) -> None:
 
 def random_walk(low_mib: int, high_mib: int, seconds: float) -> None:
     """Goes up and down by large pieces near the edge."""
-    source, base, held = random.Random(3), full(until(low_mib)), []
+    source, base = random.Random(3), full(until(low_mib))
+    held: list[object] = []
     deadline_s = time.monotonic() + seconds
     while time.monotonic() < deadline_s:
         if held and (source.random() < 0.5 or until(high_mib) <= 24):
@@ -617,6 +618,7 @@ def shared_memory(size_mib: int) -> None:
     from multiprocessing import shared_memory as shared
 
     block = shared.SharedMemory(create=True, size=until(size_mib) * MIB)
+    assert block.buf is not None
     block.unlink()  # Now, so that nothing stays if the job is killed.
     for at in range(0, block.size - MIB, MIB):
         block.buf[at : at + MIB] = b"x" * MIB

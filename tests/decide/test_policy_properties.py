@@ -98,7 +98,8 @@ forecasts = st.builds(
 @st.composite
 def looks(draw: st.DrawFn) -> list[Forecast]:
     """A few forecasts, each lasting for a while."""
-    interval_s, found = draw(st.sampled_from([0.1, 0.5, 1.0, 3.0])), []
+    interval_s = draw(st.sampled_from([0.1, 0.5, 1.0, 3.0]))
+    found: list[Forecast] = []
     for look in draw(st.lists(forecasts, min_size=1, max_size=8)):
         for _ in range(draw(st.sampled_from([1, 2, 10, 30, 70]))):
             found.append(replace(look, clock_s=len(found) * interval_s))

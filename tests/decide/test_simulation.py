@@ -1,6 +1,7 @@
 """The whole chain on a model machine: how early it warns and acts, and what leaves it cold."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,7 @@ from tests.decide.machine import Machine, Run
 HOUR_S = 3600.0
 
 
-def hog(
-    rate: float, desktop_bytes: float = 4 * GIB, on_pressure: OnPressure = OnPressure.PAUSE, **kwargs: float
-) -> Run:
+def hog(rate: float, desktop_bytes: float = 4 * GIB, on_pressure: OnPressure = OnPressure.PAUSE, **kwargs: Any) -> Run:
     """A job that grows without end."""
     return Run(Machine(job_rate=rate, desktop=lambda t: desktop_bytes, **kwargs), on_pressure=on_pressure)
 

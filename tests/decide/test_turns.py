@@ -1,6 +1,7 @@
 """Several runs in one room: who is paused, who resumes, who is waited for."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -30,12 +31,12 @@ def run(age: int, state: RunState = RunState.RUNNING, size_mib: int = 500, **mor
     return replace(facts, **more)  # type: ignore[arg-type]
 
 
-def growing(age: int, size_mib: int = 500, **more: object) -> GuardedRun:
+def growing(age: int, size_mib: int = 500, **more: Any) -> GuardedRun:
     return run(age, size_mib=size_mib, grew_s=NOW_S - 0.5, **more)
 
 
 def room(headroom_mib: int, **more: float) -> Standing:
-    return Standing(headroom_mib * MIB, 256 * MIB, 4 * GIB, **{"seconds_left": 30.0, **more})  # type: ignore[arg-type]
+    return Standing(headroom_mib * MIB, 256 * MIB, 4 * GIB, **{"seconds_left": 30.0, **more})
 
 
 def test_a_run_that_is_alone_is_free_to_do_anything() -> None:

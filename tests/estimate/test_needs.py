@@ -79,8 +79,8 @@ def test_what_leaves_too_little_to_others_is_tight() -> None:
 
 
 def test_a_container_counts_more_than_the_machine() -> None:
-    memory = Memory(64 * GIB, 60 * GIB, 0, 0)
-    memory = JobMemory.of(Sample(0.0, 0.0, memory, limits=(Limit("/job", 2 * GIB, 1 * GIB),)))
+    host = Memory(64 * GIB, 60 * GIB, 0, 0)
+    memory = JobMemory.of(Sample(0.0, 0.0, host, limits=(Limit("/job", 2 * GIB, 1 * GIB),)))
     assert (memory.limit_bytes, memory.available_bytes) == (2 * GIB, 1 * GIB)
     assert memory.fit(3 * GIB) == Fit.DIES
 

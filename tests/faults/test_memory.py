@@ -53,7 +53,7 @@ def _one_line(path: Path, text: bytes) -> Path:
 
 def _no_spaces(path: Path, _: bytes) -> Path:
     with path.open("wb") as file:
-        for _ in range(40):
+        for _number in range(40):
             file.write(b"x" * MIB)
     return path
 

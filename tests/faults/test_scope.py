@@ -125,8 +125,9 @@ def test_a_frozen_guard_does_not_let_the_job_take_the_machine(bystander: "subpro
         assert "memwatch-" in said[1]
         assert int(dict(left)["oom_kill"]) == 1
         now_s = time.monotonic()
-        assert bystander.stdout is not None
-        wait_until(lambda: float(bystander.stdout.readline()) > now_s, "the bystander is alive and well")
+        beats = bystander.stdout
+        assert beats is not None
+        wait_until(lambda: float(beats.readline()) > now_s, "the bystander is alive and well")
         send(guarded.guard, signal.SIGCONT)
         assert guarded.finish()[0] == 0
         assert state_of(job) is None

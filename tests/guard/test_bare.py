@@ -55,7 +55,7 @@ def found(way: tuple[str, ...], launch: str) -> dict[str, object]:
         proc = Path(f"/proc/{job_of(process.pid, way)}")
         variables = (proc / "environ").read_bytes().split(b"\0")
         session_and_terminal = (proc / "stat").read_text().rpartition(")")[2].split()[3:5]
-        facts = {
+        facts: dict[str, object] = {
             "descriptors": {fd.name: os.readlink(fd) for fd in (proc / "fd").iterdir()},
             "status": [line for line in (proc / "status").read_text().splitlines() if line.startswith(STATUS)],
             "limits": (proc / "limits").read_text(),
@@ -226,7 +226,7 @@ def test_a_job_dies_of_every_deadly_signal(names: list[str], tmp_path: Path) -> 
         wait_until((tmp_path / name).exists)
         job = job_of(process.pid, NONE)
         assert job is not None
-        wait_until(lambda job=job: b"sleep" in Path(f"/proc/{job}/cmdline").read_bytes())
+        wait_until(lambda: b"sleep" in Path(f"/proc/{job}/cmdline").read_bytes())  # noqa: B023
         send(process.pid, getattr(signal, f"SIG{name}"))
         codes[name] = process.wait(HANG_S)
     assert codes == {name: 128 + getattr(signal, f"SIG{name}") for name in names}

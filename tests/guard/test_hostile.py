@@ -185,7 +185,6 @@ def test_the_watcher_continues_only_whom_it_was_told_of() -> None:
             watcher.will_stop([process(pid, told)])
             watcher._line.close()  # As when the guard is killed.
             os.waitpid(watcher.pid, 0)
-            os.close(watcher._pidfd)
             wait_until(lambda: state_of(pid) == state)  # noqa: B023
     finally:
         send(pid, signal.SIGKILL)
@@ -218,7 +217,8 @@ class Selector:
 def test_an_ear_rests_when_it_has_heard_its_share(messages: int, reads: int) -> None:
     now_s = 100.0
     ours, theirs = socket.socketpair()
-    selector, heard = Selector(), []
+    selector = Selector()
+    heard: list[object] = []
     with closing(Channel(ours)) as channel, theirs:
         reader = MessageReader(selector, channel, heard.append, lambda: now_s)  # type: ignore[arg-type]
         for _ in range(reads):

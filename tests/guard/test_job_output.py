@@ -4,12 +4,13 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 from memwatch.journal.reader import read_events
 from tests.guard.processes import Watched, is_paused, send, state_of, wait_until
 
 
-def captured(*command: object, **config: object) -> Watched:
+def captured(*command: object, **config: Any) -> Watched:
     return Watched(*command, captures_output=True, terminal_rows=11, terminal_columns=66, **config)
 
 

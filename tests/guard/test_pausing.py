@@ -299,6 +299,7 @@ def test_a_watcher_that_is_killed_is_replaced_and_knows_what_is_stopped() -> Non
         (child,) = children(job)
         watched.pids.append(child)
         first = watcher_of(watched)
+        assert first is not None
         pause(watched)
         wait_until(lambda: is_paused(job) and is_paused(child))
         send(first, signal.SIGKILL)

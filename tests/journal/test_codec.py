@@ -48,8 +48,9 @@ def test_every_field_of_a_sample_is_written() -> None:
     assert {field.name for field in fields(Sample)} <= written.keys()
     for name, kind in (("memory", Memory), ("pressure", Pressure), ("paging", Paging), ("job_counters", JobCounters)):
         assert written[name].keys() == {field.name for field in fields(kind)}
-    for name, kind in (("limits", Limit), ("job", Process), ("gpus", Gpu), ("others", Process)):
-        assert written[name][0].keys() == {field.name for field in fields(kind)}
+    lists: tuple[tuple[str, type], ...] = (("limits", Limit), ("job", Process), ("gpus", Gpu), ("others", Process))
+    for name, listed in lists:
+        assert written[name][0].keys() == {field.name for field in fields(listed)}
 
 
 def test_unknown_is_left_out() -> None:

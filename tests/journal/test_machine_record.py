@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from memwatch.errors import MemwatchError
-from memwatch.journal import machine_record as ring
 from memwatch.journal.machine_record import KEPT_BYTES, MachineLog, pack
 from memwatch.journal.record_files import read_machine_events, segments
 from memwatch.model.units import KIB
@@ -242,8 +241,8 @@ def test_a_clock_set_back_changes_neither_the_order_nor_what_is_kept(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = opened(segment_bytes=4 * KIB)
-    monkeypatch.setattr(ring.time, "time", lambda: 1e9)
-    monkeypatch.setattr(ring.time, "gmtime", lambda: time.struct_time((1999, 1, 1, 0, 0, 0, 0, 1, 0)))
+    monkeypatch.setattr(time, "time", lambda: 1e9)
+    monkeypatch.setattr(time, "gmtime", lambda: time.struct_time((1999, 1, 1, 0, 0, 0, 0, 1, 0)))
     first = fill_segments(log, 2, first_t=2000.0)
     second = fill_segments(log, 2, first_t=1000.0)
     log.tidy()

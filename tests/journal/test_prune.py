@@ -112,5 +112,5 @@ def test_a_new_run_prunes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         old_run(runs, number)
     journal = started(None)
     assert len(list(runs.iterdir())) == pruning.KEPT_RUNS
-    assert journal.path in map(str, runs.iterdir())
+    assert journal.path in [str(path) for path in runs.iterdir()]
     journal.close()

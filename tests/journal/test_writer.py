@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from memwatch.journal import appender
 from memwatch.journal.events import MOST_COMMAND_CHARACTERS, MOST_OUTPUT_CHARACTERS, MOST_PROGRESS_BYTES
 from memwatch.journal.folder import state_folder
 from memwatch.journal.reader import read_events
@@ -64,7 +63,12 @@ def test_every_line_is_there_at_once(tmp_path: Path) -> None:
 def test_every_line_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[bytes] = []
     write = os.write
-    monkeypatch.setattr(os, "write", lambda fd, data: written.append(data) or write(fd, data))
+
+    def kept(fd: int, data: bytes) -> int:
+        written.append(data)
+        return write(fd, data)
+
+    monkeypatch.setattr(os, "write", kept)
     path = tmp_path / "run.jsonl"
     whole_run(path)
     assert b"".join(written) == path.read_bytes()
@@ -74,7 +78,12 @@ def test_every_line_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_what_matters_is_synced_and_samples_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced = threading.Event()
     fsync = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda fd: (fsync(fd), synced.set()))
+
+    def noted(fd: int) -> None:
+        fsync(fd)
+        synced.set()
+
+    monkeypatch.setattr(os, "fsync", noted)
     journal = started(tmp_path / "run.jsonl")
 
     def is_synced(write: Any, wait_s: float = 5.0) -> bool:
@@ -184,7 +193,8 @@ def test_a_command_line_of_megabytes_is_shortened(tmp_path: Path) -> None:
     journal.close()
     (start,) = read_events(tmp_path / "run.jsonl")
     assert start["command_shortened"] is True
-    assert sum(map(len, start["command"])) <= MOST_COMMAND_CHARACTERS  # type: ignore[arg-type]
+    assert isinstance(start["command"], list)
+    assert sum(map(len, start["command"])) <= MOST_COMMAND_CHARACTERS
 
 
 def test_of_the_output_the_tail_is_kept(tmp_path: Path) -> None:
@@ -399,7 +409,7 @@ class TestTrouble:
         def refuse(thread: threading.Thread) -> None:
             raise RuntimeError("can't start new thread")
 
-        monkeypatch.setattr(appender.threading.Thread, "start", refuse)
+        monkeypatch.setattr(threading.Thread, "start", refuse)
         whole_run(tmp_path / "run.jsonl")
         assert kinds(tmp_path / "run.jsonl")[-1] == "exit"
 

@@ -80,7 +80,7 @@ def test_a_hard_reset_loses_nothing_that_was_written_and_the_next_one_goes_on() 
     for run in range(2):
         with recording("--interval", "0.1") as recorder:
             before = samples()
-            wait_until(lambda before=before: samples() >= before + 3)
+            wait_until(lambda: samples() >= before + 3)  # noqa: B023
             recorder.kill()
             recorder.wait(HANG_S)
         events = list(read_machine_events())

@@ -21,7 +21,7 @@ COMMAND = ["/usr/bin/python3", "/home/me/prepare.py", "--hub-token", "hf_SECRET"
 def freeze() -> Iterator[Event]:
     """A list that outgrows 62.6 GiB, then swap; 162 s in which nobody could look; an end by the kernel's own hand."""
     yield start_event(BEGIN_T, "a-run", GuardId(4000, 1), COMMAND, {"reserve_bytes": 4 * GIB}, {})
-    said = set()
+    said: set[str] = set()
     second = 0.0
     while second <= END_S:
         if not STALL[0] < second < STALL[1]:

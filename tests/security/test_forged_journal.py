@@ -19,7 +19,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     done = memwatch("run", "--ui", "none", "--record", path, "--", "sleep", "1.2")
     assert done.code == 0, done.err
     events = [json.loads(line) for line in path.read_text().splitlines()]
-    more = [
+    more: list[dict[str, Any]] = [
         {"event": "verdict", "level": "act", "reason": "it is full", "seconds_left": 3.0, "signals": ["swap"]},
         {"event": "action", "action": "pause", "pids": [1], "by": "guard", "result": "done", "reason": "it is full",
          "deadline_in_s": 5.0, "next": "stop"},
@@ -27,7 +27,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         {"event": "output", "text": "words"},
         {"event": "gap", "lost_lines": 3, "reason": "a full disk"},
     ]  # fmt: skip
-    return [*events[:-1], *({"t": events[-1]["t"], **event} for event in more), events[-1]]
+    return [*events[:-1], *({"t": events[-1]["t"]} | event for event in more), events[-1]]
 
 
 def forged(value: Any, word: object, number: object, key: str = "") -> Any:

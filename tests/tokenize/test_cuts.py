@@ -66,7 +66,9 @@ def test_unsafe_places_are_not_cut(pretokenizer: str, text: str, encoders: dict[
 
 def _chain(cuts: TextCuts, data: bytes, limits: list[int]) -> tuple[list[int], list[int]]:
     """Cut a text into blocks of changing sizes; return all cuts and the inexact ones."""
-    at, ends, inexact = 0, [], []
+    at = 0
+    ends: list[int] = []
+    inexact: list[int] = []
     while at < len(data):
         limit = limits[len(ends) % len(limits)]
         while (cut := cuts.block_end(data[at : at + limit + 4], at, limit, at + limit + 4 >= len(data))) is None:

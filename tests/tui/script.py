@@ -159,6 +159,12 @@ def _stalled_s(second: int) -> float:
     return sum(0.02 + 0.002 * (moment - 235) for moment in range(235, second))
 
 
+def time_of(event: Event) -> float:
+    t = event["t"]
+    assert isinstance(t, float)
+    return t
+
+
 def warning() -> list[Event]:
     return judged([start(), *seconds(WARNED_S, _grows, _stalled_s)])
 
@@ -167,10 +173,10 @@ def paused() -> list[Event]:
     """By the guard, when it would be; from then on nothing grows any more."""
     growing = [start(), *seconds(WARNED_S + 10, _grows, _stalled_s)]
     pause = next(event for event in judged(growing, OnPressure.PAUSE) if event["event"] == "action")
-    until = int(pause["t"] - START_T)
+    until = int(time_of(pause) - START_T)
     last = sample(until, _grows(until), _stalled_s(until), paused=True)
     still = [replace(last, t=last.t + second, clock_s=last.clock_s + second) for second in range(1, 18)]
-    before = [event for event in growing if event["t"] <= START_T + until]
+    before = [event for event in growing if time_of(event) <= START_T + until]
     return [*judged([*before, *map(sample_event, still)]), pause]
 
 
@@ -196,12 +202,12 @@ def judged(events: list[Event], on_pressure: OnPressure = OnPressure.WARN) -> li
             continue
         outlook, verdict = monitor.observe(sample_from_json(event))
         level, facts = verdict.level.name.lower(), verdict_facts(outlook, verdict)
-        told.append(verdict_event(event["t"], level, verdict.reason, verdict.seconds_left, **facts))
+        told.append(verdict_event(time_of(event), level, verdict.reason, verdict.seconds_left, **facts))
         wanted = ladder.step(verdict, outlook)
         if wanted is not None and wanted.step != Step.WARN and not wanted.is_brief and not has_acted:
             has_acted = True
             more = {"deadline_in_s": 60.0, "next": wanted.next_step}
-            told.append(action(event["t"] - START_T, wanted.step, "guard", wanted.reason, **more))
+            told.append(action(time_of(event) - START_T, wanted.step, "guard", wanted.reason, **more))
     return told
 
 

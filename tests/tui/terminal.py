@@ -10,6 +10,7 @@ import sys
 import termios
 import time
 from collections.abc import Mapping
+from typing import Any
 
 import pyte
 
@@ -20,7 +21,7 @@ RUN = (sys.executable, "-m", "memwatch")
 
 
 class Terminal:
-    def __init__(self, *command: str, rows: int = 36, columns: int = 120, **environment: str) -> None:
+    def __init__(self, *command: str, rows: int = 36, columns: int = 120, **environment: Any) -> None:
         self.screen = pyte.HistoryScreen(columns, rows, history=1000)
         self._stream = pyte.ByteStream(self.screen)
         self.raw = b""

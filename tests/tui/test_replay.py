@@ -61,8 +61,8 @@ def test_events_are_gone_to_one_by_one(replay: ReplaySource) -> None:
     events = script.paused()
     verdicts = [event for event in events if event["event"] == "verdict"]
     changes = [after for before, after in pairwise(verdicts) if before["level"] != after["level"]]
-    worth_a_line = [event["t"] for event in changes if event["level"] in ("warn", "act")]
-    acted = [event["t"] for event in events if event["event"] == "action"]
+    worth_a_line = [script.time_of(event) for event in changes if event["level"] in ("warn", "act")]
+    acted = [script.time_of(event) for event in events if event["event"] == "action"]
     assert len(worth_a_line) >= 2
     assert seen == [t - script.START_T for t in sorted({*worth_a_line, *acted, replay.end_t})]
     replay.to_happening(-1)

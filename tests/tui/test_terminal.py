@@ -4,6 +4,7 @@ import signal
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -215,7 +216,7 @@ def test_a_screen_that_fails_gives_way_to_lines_and_the_job_goes_on(tmp_path: Pa
         ({"TERM": "dumb"}, "TERM=dumb cannot show the full screen"),
     ],
 )
-def test_a_terminal_that_cannot_draw_gets_lines_and_is_told_why(environment: dict[str, str], why: str) -> None:
+def test_a_terminal_that_cannot_draw_gets_lines_and_is_told_why(environment: dict[str, Any], why: str) -> None:
     with Terminal(*RUN, "run", "--", "echo", "hello", **environment) as terminal:
         assert terminal.end() == 0
         assert "hello" in terminal.text

@@ -27,6 +27,7 @@ def test_linux_4_15_global() -> None:
     assert kill.ram_bytes == 16411234 * 4096
     assert (kill.swap_total_bytes, kill.swap_free_bytes) == (8388604 * KIB, 0)
     assert [row.name for row in kill.biggest[:2]] == ["python", "firefox"]
+    assert kill.taken_bytes is not None
     assert round(kill.taken_bytes / GIB) == 65  # in RAM and in swap
 
 
