@@ -17,6 +17,7 @@ class Pattern(StrEnum):
     LIST_TO_ARRAY = "list-to-array"
     ARRAY_GROWTH = "array-growth"
     WHOLE_JSON = "whole-json"
+    WHOLE_XML = "whole-xml"
     WHOLE_TABLE = "whole-table"
     WHOLE_PARQUET = "whole-parquet"
     WHOLE_ARRAY = "whole-array"
@@ -86,6 +87,10 @@ WORDS = {
     Pattern.WHOLE_JSON: (
         "the whole document as Python objects: 5 to 10 times the size of the file",
         "JSON lines: for line in f: record = json.loads(line); or ijson.items(f, 'item')",
+    ),
+    Pattern.WHOLE_XML: (
+        "the whole document as Python objects: 5 to 10 times the size of the file",
+        "for event, element in ET.iterparse(path): ...; element.clear()",
     ),
     Pattern.WHOLE_TABLE: (
         "the whole table; text columns take several times their size in the file",

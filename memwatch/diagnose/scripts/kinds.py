@@ -18,6 +18,8 @@ class Kind(Enum):
     EMPTY_LISTS = auto()  # a dict whose values are lists
     STREAM = auto()  # one piece of the input after another: csv rows, an own generator, results of workers
     TABLE = auto()  # a whole data frame, or a column of it
+    FILES = auto()  # names of many files: a folder's listing
+    ONE_FILE = auto()  # what one of many files holds, or something made of it
     POOL = auto()  # of multiprocessing: its map() returns a list
     EXECUTOR = auto()  # of concurrent.futures: its map() returns an iterator
 
@@ -33,7 +35,13 @@ PARQUET = re.compile(
     r"(?:pd|pandas|pl|polars)\.read_(?:parquet|orc)|(?:pq|pyarrow\.parquet)\.read_table|pa\.csv\.read_csv"
 )
 _IN_PARTS = ("chunksize", "iterator", "nrows", "n_rows")
-_OF_TABLE = {"iterrows", "itertuples", "iter_rows", "tolist", "to_list", "to_pylist", "dropna", "sample", "astype"}
+_OF_TABLE = frozenset(
+    """
+    iterrows itertuples iter_rows tolist to_list to_pylist dropna sample astype apply fillna drop drop_duplicates
+    explode reset_index rename assign merge query sort_values
+    """.split()  # noqa: SIM905
+)
+_LISTINGS = {"listdir", "glob", "iglob", "rglob", "walk", "scandir", "iterdir"}
 _SAME_PIECES = {"tqdm", "iter", "reversed", "auto_tqdm"}  # what goes through them stays what it is
 _PARSERS = {f"{module}.loads" for module in ("json", "ujson", "orjson", "simplejson", "rapidjson", "pickle")}
 _LOADERS = {f"{module}.load" for module in ("json", "ujson", "simplejson", "rapidjson", "pickle", "cPickle", "dill")}
@@ -74,7 +82,11 @@ def kind_of(node: ast.expr, names: Names) -> Kind | None:
         kinds = {kind_of(node.left, names), kind_of(node.right, names)}
         return next((kind for kind in (Kind.WHOLE, Kind.ENCODED) if kind in kinds), None)
     if isinstance(node, ast.ListComp):
+        if kind_of(node.generators[0].iter, names) == Kind.FILES:
+            return Kind.FILES if isinstance(node.elt, ast.Name) or _joins_path(node.elt) else None
         return Kind.TOKENS if holds_all(node, names) else None
+    if isinstance(node, ast.GeneratorExp):
+        return Kind.STREAM if is_data(node.generators[0].iter, names) else None
     return _kind_of_call(node, names) if isinstance(node, ast.Call) else None
 
 
@@ -87,11 +99,17 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     if is_whole_read(node, names) or is_whole_json(node, names):
         return Kind.WHOLE
     end = name.rpartition(".")[2]
+    if end in _LISTINGS:
+        return Kind.FILES
+    if end == "iterparse" or (name in ("map", "filter") and any(is_data(each, names) for each in node.args[1:])):
+        return Kind.STREAM
+    if end in ("sorted", "list") and node.args and kind_of(node.args[0], names) == Kind.FILES:
+        return Kind.FILES
     if (TABLES.fullmatch(name) or PARQUET.fullmatch(name)) and not is_small(node):
         return None if is_in_parts(node) else Kind.TABLE
     if end in _SAME_PIECES and node.args:
         inner = kind_of(node.args[0], names)
-        return inner if inner in DATA else None
+        return inner if inner in (*DATA, Kind.FILES) else None
     if name in _PARSERS and any(kind_of(each, names) == Kind.WHOLE for each in node.args):
         return Kind.WHOLE
     if end == "load_dataset":
@@ -107,7 +125,7 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     if name in ("dict", "OrderedDict", "collections.OrderedDict") and not node.args and not node.keywords:
         return Kind.EMPTY_MAP
     if is_encoder(node):
-        return Kind.TOKENS if any(kind_of(each, names) == Kind.WHOLE for each in node.args) else Kind.ENCODED
+        return Kind.TOKENS if takes_everything(node, names) else Kind.ENCODED
     if isinstance(node.func, ast.Attribute):
         inner = kind_of(node.func.value, names)
         if inner == Kind.WHOLE and node.func.attr in _TEXT_METHODS:
@@ -123,6 +141,15 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     if name in ("list", "tuple") and node.args:
         return Kind.WHOLE if kind_of(node.args[0], names) in (Kind.FILE, Kind.WHOLE) else None
     return names.get(f"{name}()") if name else None
+
+
+def _joins_path(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in ("join", "str", "Path")
+
+
+def takes_everything(node: ast.Call, names: Names) -> bool:
+    """It is given a whole text, or a list with everything in it."""
+    return any(kind_of(each, names) in (Kind.WHOLE, Kind.TOKENS) for each in node.args)
 
 
 def is_whole_read(node: ast.Call, names: Names) -> bool:
@@ -189,9 +216,13 @@ def is_plain(test: ast.expr) -> bool:
     """It leaves out what is empty or short, and no more: 'if line', 'if not line.strip()', 'if len(line) > 20'."""
     if isinstance(test, ast.UnaryOp):
         return is_plain(test.operand)
+    if isinstance(test, ast.BoolOp):
+        return all(map(is_plain, test.values))
     if isinstance(test, ast.Compare):
         return isinstance(test.left, ast.Call) and dotted(test.left.func) == "len"
-    return isinstance(test, ast.Name) or (isinstance(test, ast.Call) and dotted(test.func).endswith("strip"))
+    return isinstance(test, ast.Name) or (
+        isinstance(test, ast.Call) and dotted(test.func).endswith(("strip", "isspace"))
+    )
 
 
 def reads_in_pieces(node: ast.AST, names: Names) -> bool:

@@ -3,7 +3,17 @@
 import ast
 from dataclasses import dataclass
 
-from memwatch.diagnose.scripts.kinds import WRAPPERS, Names, dotted, is_bounded, is_data, names_in, reads_in_pieces
+from memwatch.diagnose.scripts.kinds import (
+    WRAPPERS,
+    Kind,
+    Names,
+    dotted,
+    is_bounded,
+    is_data,
+    kind_of,
+    names_in,
+    reads_in_pieces,
+)
 
 _LETTING_GO = {"clear", "pop", "popleft"}
 
@@ -15,6 +25,7 @@ class Loop:
     lets_go: frozenset[str]  # names that are emptied in it, or whose size ends it
     gives: frozenset[str]  # names that it gives a new value at every turn
     over: str | None = None  # the function whose result it goes through
+    over_files: bool = False  # through the names of many files
 
 
 def loop_of(node: ast.For | ast.AsyncFor | ast.While, names: Names) -> Loop:
@@ -28,7 +39,8 @@ def loop_of(node: ast.For | ast.AsyncFor | ast.While, names: Names) -> Loop:
     while isinstance(called, ast.Call) and dotted(called.func) in WRAPPERS and called.args:
         called = called.args[0]
     over = dotted(called.func) if isinstance(called, ast.Call) else None
-    return Loop(is_data(node.iter, names), ends_soon, frozenset(_lets_go(node)), gives, over or None)
+    over_files = kind_of(node.iter, names) == Kind.FILES
+    return Loop(is_data(node.iter, names), ends_soon, frozenset(_lets_go(node)), gives, over or None, over_files)
 
 
 def _is_ended_by_a_counter(loop: ast.For | ast.AsyncFor) -> bool:

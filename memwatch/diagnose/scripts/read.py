@@ -10,6 +10,7 @@ import warnings
 from dataclasses import dataclass
 
 from memwatch.diagnose.scripts.hits import WORDS, Hit, NotFollowed, Pattern
+from memwatch.diagnose.scripts.imports import with_usual_names
 from memwatch.diagnose.scripts.kinds import (
     PARQUET,
     TABLES,
@@ -17,17 +18,15 @@ from memwatch.diagnose.scripts.kinds import (
     dotted,
     has_encoder,
     holds_all,
-    is_bounded,
     is_encoder,
-    is_in_parts,
     is_plain,
     is_small,
-    is_whole_json,
     is_whole_read,
-    keyword_of,
     kind_of,
     names_in,
+    takes_everything,
 )
+from memwatch.diagnose.scripts.library_calls import JOINING, pattern_of_call
 from memwatch.diagnose.scripts.loops import Loop, loop_of
 
 MOST_HITS = 50
@@ -43,18 +42,16 @@ _KNOWN_MODULES = frozenset(
 )
 SOURCE_CHARACTERS = 100
 
-_ARRAYS = {"np.array", "numpy.array", "np.asarray", "numpy.asarray", "torch.tensor", "array.array", "np.fromiter"}
-_JOINING = {"np.concatenate", "numpy.concatenate", "np.append", "numpy.append", "np.hstack", "torch.cat"}
-_OF_PARTS = _JOINING | {"pd.concat", "pandas.concat", "pl.concat", "np.vstack", "np.stack", "torch.stack"}
-# What torch.load reads is a model far more often than data.
-_MODEL = re.compile(r"(?i)ckpt|checkpoint|model|weights?|state|optim|embedding|resume|best|last|pretrained|lora")
 # Names of functions of others that may return everything there is.
 _MAY_LOAD = re.compile(
     r"(?i)^(?:load|read|get|fetch|iter|parse)?_?\w*(?:docs?|documents?|corpus|dataset|data|texts?|lines|rows)$"
 )
-_TEXT_ARRAYS = {"np.loadtxt", "numpy.loadtxt", "np.genfromtxt", "numpy.genfromtxt"}
-_BINARY_ARRAYS = {"np.fromfile", "numpy.fromfile"}
-_FROM_DATASET = {"to_pandas", "to_list", "to_dict"}
+_INPUT_NAME = re.compile(r"(?i)path|file|fname|corpus|input|data|folder|dir$|source")
+_DATA_FILE = re.compile(
+    r"(?i)\.(?:txt|jsonl?|csv|tsv|parquet|arrow|gz|zst|xz|bz2|xml|bin|npy|npz|pkl|h5|hdf5|warc|wet)\b"
+)
+# Columns of a dataset, which come as a list of everything; "train" is a split.
+_COLUMNS = {"text", "content", "input_ids", "sentence", "document", "article", "prompt", "messages", "tokens"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +70,14 @@ def follow_script(source: bytes | str) -> ScriptReading:
     """Raises SyntaxError, ValueError, RecursionError or MemoryError where it is not Python that can be read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # An invalid escape in somebody's script is not our business.
-        tree = ast.parse(source)
+        tree = with_usual_names(ast.parse(source))
     text = source.decode(errors="replace") if isinstance(source, bytes) else source
     reader = _Reader(text.splitlines())
     reader.visit(tree)
     hits = {(hit.line, hit.pattern): hit for hit in reader.hits}
     told = {hit.line for hit in hits.values()}
-    left = {each.line: each for each in reader.not_followed if each.line not in told}
+    unsure = reader.not_followed if hits else [*reader.unseen, *reader.not_followed]
+    left = {each.line: each for each in unsure if each.line not in told}
     return ScriptReading(
         sorted(hits.values(), key=lambda hit: hit.line)[:MOST_HITS],
         sorted(left.values(), key=lambda each: each.line)[:MOST_HITS],
@@ -93,11 +91,13 @@ class _Reader(ast.NodeVisitor):
         self._loops: list[Loop] = []
         self._tests: list[ast.expr] = []  # of the ifs around, inside the innermost loop
         self._function: str | None = None
+        self._is_one_file = False  # in text = open(name).read(), in a loop over a folder: one file at a time is held
         self._aliases: dict[str, str] = {}  # add = out.append, and buffer = tokens: what they stand for
         self._defined: set[str] = set()
         self._imported: set[str] = set()  # from modules of which nothing is known
         self.hits: list[Hit] = []
         self.not_followed: list[NotFollowed] = []
+        self.unseen: list[NotFollowed] = []  # worth a word only where nothing was found
 
     # Scopes and names
 
@@ -142,7 +142,11 @@ class _Reader(ast.NodeVisitor):
     visit_AsyncWith = visit_With
 
     def visit_Assign(self, node: ast.Assign) -> None:
+        is_one_file = self._is_one_file
+        self._is_one_file = isinstance(node.targets[0], ast.Name) and any(loop.over_files for loop in self._loops)
         self.visit(node.value)
+        self._is_one_file = is_one_file
+        self._grown_by_sum(node)
         self._array_growth(node)
         for target in node.targets:
             self._bind(target, node.value)
@@ -189,7 +193,7 @@ class _Reader(ast.NodeVisitor):
     def _bind(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Name | ast.Attribute):
             name = dotted(target)
-            kind = kind_of(value, self._names)
+            kind = self._bound_kind(value)
             self._names.pop(name, None)
             self._aliases.pop(name, None)
             if kind is not None:
@@ -200,12 +204,27 @@ class _Reader(ast.NodeVisitor):
             for each, its_value in zip(target.elts, value.elts, strict=True):
                 self._bind(each, its_value)
 
+    def _bound_kind(self, value: ast.expr) -> Kind | None:
+        kind = kind_of(value, self._names)
+        if any(loop.over_files for loop in self._loops):
+            if kind == Kind.WHOLE or (kind is None and self._is_of_one_file(value)):
+                return Kind.ONE_FILE
+            if kind is None and isinstance(value, ast.Call) and has_encoder(value):
+                return Kind.ENCODED
+        return kind
+
+    def _is_of_one_file(self, value: ast.expr) -> bool:
+        return any(self._names.get(name) == Kind.ONE_FILE for name in names_in(value))
+
     # Loops
 
     def visit_For(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
         if not isinstance(node, ast.While):
             self.visit(node.iter)
-        self._loops.append(loop_of(node, self._names))
+        loop = loop_of(node, self._names)
+        self._loops.append(loop)
+        if loop.over_files and not isinstance(node, ast.While):
+            self._names |= dict.fromkeys(names_in(node.target), Kind.FILES)  # for root, _, files in os.walk(folder)
         before, self._tests = self._tests, []
         if isinstance(node, ast.While):
             self.visit(node.test)
@@ -248,6 +267,7 @@ class _Reader(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         self.generic_visit(node)
         name = dotted(node.func)
+        self._ask_about_file(node, name)
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         alias, _, of_alias = self._aliases.get(name, "").rpartition(".")
         if of_alias in ("extend", "append") and alias:
@@ -260,62 +280,24 @@ class _Reader(ast.NodeVisitor):
             if dotted(base):
                 self._gathered(node, self._aliases.get(dotted(base), dotted(base)), node.args)
         elif is_whole_read(node, self._names):
-            self._note(Pattern.WHOLE_LINES if method == "readlines" else Pattern.WHOLE_READ, node)
-        elif is_encoder(node) and self._takes(node, Kind.WHOLE):
+            if not self._is_one_file:
+                self._note(Pattern.WHOLE_LINES if method == "readlines" else Pattern.WHOLE_READ, node)
+        elif is_encoder(node) and takes_everything(node, self._names):
             self._note(Pattern.WHOLE_ENCODE, node)
         else:
-            self._library_call(node, name, method)
+            pattern = pattern_of_call(node, self._names, self._is_one_file)
+            if pattern is not None:
+                self._note(pattern, node)
 
-    def _library_call(self, node: ast.Call, name: str, method: str) -> None:
-        owner = kind_of(node.func.value, self._names) if isinstance(node.func, ast.Attribute) else None
-        if (method in ("split", "splitlines") and owner == Kind.WHOLE) or (
-            name in ("re.findall", "re.split") and self._takes(node, Kind.WHOLE)
-        ):
-            self._note(Pattern.WHOLE_SPLIT, node)
-        elif (name in _ARRAYS or name in _OF_PARTS) and self._takes(node, Kind.TOKENS):
-            self._note(Pattern.LIST_TO_ARRAY, node)
-        elif method in ("map", "starmap") and owner == Kind.POOL and not all(map(is_bounded, node.args[1:2])):
-            self._note(Pattern.WORKER_RESULTS, node)
-        elif name.endswith(("SentencePieceTrainer.train", "SentencePieceTrainer.Train")):
-            if keyword_of(node, "input_sentence_size") is None and keyword_of(node, "input") is not None:
-                self._note(Pattern.TRAINER, node)
-        elif is_whole_json(node, self._names):
-            self._note(Pattern.WHOLE_JSON, node)
-        elif TABLES.fullmatch(name) and not is_in_parts(node) and not is_small(node):
-            self._note(Pattern.WHOLE_TABLE, node)
-        elif PARQUET.fullmatch(name) and not is_small(node):
-            self._note(Pattern.WHOLE_PARQUET, node)
-        elif (
-            name in _TEXT_ARRAYS
-            or (name in _BINARY_ARRAYS and keyword_of(node, "count") is None)
-            or self._is_whole_array(node, name)
-        ):
-            self._note(Pattern.WHOLE_ARRAY, node)
-        elif name in ("list", "tuple", "set", "sorted") and self._takes(node, Kind.FILE):
-            self._note(Pattern.WHOLE_LINES, node)
-        elif name in ("list", "tuple", "set", "sorted") and self._takes(node, Kind.STREAM):
-            self._note(Pattern.RECORD_LIST, node)
-        elif self._is_dataset_in_memory(node, name, method, owner):
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        """ds['text']: a column of a dataset, as a list."""
+        self.generic_visit(node)
+        column = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        is_whole = isinstance(node.value, ast.Name | ast.Attribute) or (
+            isinstance(node.value, ast.Subscript) and isinstance(node.value.slice, ast.Constant)
+        )
+        if column in _COLUMNS and is_whole and kind_of(node.value, self._names) == Kind.DATASET:
             self._note(Pattern.DATASET_IN_MEMORY, node)
-
-    def _is_whole_array(self, node: ast.Call, name: str) -> bool:
-        """np.loadtxt and np.fromfile; np.load(path) without mmap_mode; torch.load of data, and not of a model."""
-        if name in _TEXT_ARRAYS or (name in _BINARY_ARRAYS and keyword_of(node, "count") is None):
-            return True
-        if name in ("np.load", "numpy.load"):
-            return keyword_of(node, "mmap_mode") is None and len(node.args) < 2 and not is_small(node)
-        if name != "torch.load" or not node.args or keyword_of(node, "mmap") is not None:
-            return False
-        words = [each.value for each in ast.walk(node.args[0]) if isinstance(each, ast.Constant)]
-        return bool(words) and not any(_MODEL.search(str(word)) for word in (*words, *names_in(node.args[0])))
-
-    def _is_dataset_in_memory(self, node: ast.Call, name: str, method: str, owner: Kind | None) -> bool:
-        kept = keyword_of(node, "keep_in_memory")
-        if isinstance(kept, ast.Constant) and kept.value is True:
-            return name.rpartition(".")[2] == "load_dataset" or owner == Kind.DATASET
-        if method in _FROM_DATASET or (method == "join" and owner is None):
-            return owner == Kind.DATASET or (method == "join" and self._takes(node, Kind.DATASET))
-        return name == "list" and self._takes(node, Kind.DATASET)
 
     def _gathered(self, node: ast.AST, name: str, values: list[ast.expr]) -> None:
         """`name` has taken something in. Does it take in everything?"""
@@ -327,7 +309,7 @@ class _Reader(ast.NodeVisitor):
         if any(loop.over_data and loop.is_bounded for loop in self._loops):
             return
         encodes = any(has_encoder(value) or kind_of(value, self._names) == Kind.ENCODED for value in values)
-        over_data = any(loop.over_data for loop in self._loops)
+        over_data = any(loop.over_data for loop in self._loops) or any(map(self._is_of_one_file, values))
         of_the_loop = any(each in self._loops[-1].gives for value in values for each in names_in(value))
         if encodes and not all(loop.is_bounded for loop in self._loops):
             self._note(Pattern.TOKEN_LIST, node)
@@ -345,6 +327,26 @@ class _Reader(ast.NodeVisitor):
         name = dotted(value.func) if isinstance(value, ast.Call) else ""
         return bool(TABLES.fullmatch(name) or PARQUET.fullmatch(name) or name in ("np.load", "numpy.load"))
 
+    def _ask_about_file(self, node: ast.Call, name: str) -> None:
+        """helpers.run(path): a function of others that is given the input may hold all of it."""
+        root = name.partition(".")[0]
+        given = (*node.args, *(keyword.value for keyword in node.keywords))
+        if (
+            root in self._imported
+            and root not in self._names
+            and any(map(self._is_input, given))
+            and not is_small(node)
+        ):
+            why = f"{name}() is defined elsewhere, is given the input, and may hold all of it"
+            self.unseen.append(NotFollowed(node.lineno, self._source(node.lineno), why))
+
+    def _is_input(self, value: ast.expr) -> bool:
+        if kind_of(value, self._names) in (Kind.FILE, Kind.DATASET, Kind.STREAM):
+            return True
+        if isinstance(value, ast.Constant):
+            return isinstance(value.value, str) and _DATA_FILE.search(value.value) is not None
+        return isinstance(value, ast.Name | ast.Attribute) and _INPUT_NAME.search(dotted(value)) is not None
+
     def _ask_about_loop(self, node: ast.AST) -> None:
         """A list that grows in a loop over what another module returns: it may be everything."""
         name = self._loops[-1].over
@@ -355,17 +357,20 @@ class _Reader(ast.NodeVisitor):
         line: int = getattr(node, "lineno", 0)
         self.not_followed.append(NotFollowed(line, self._source(line), why))
 
+    def _grown_by_sum(self, node: ast.Assign) -> None:
+        """text = text + line, in a loop: the long form of +=."""
+        value, name = node.value, dotted(node.targets[0])
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) and name and dotted(value.left) == name:
+            self._gathered(node, name, [value.right])
+
     def _array_growth(self, node: ast.Assign) -> None:
         """x = np.concatenate([x, more]) in a loop."""
         if not self._loops or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
             return
         name, value = node.targets[0].id, node.value
-        joins = isinstance(value, ast.Call) and dotted(value.func) in _JOINING and name in set(names_in(value))
+        joins = isinstance(value, ast.Call) and dotted(value.func) in JOINING and name in set(names_in(value))
         if joins and not any(loop.is_bounded for loop in self._loops):
             self._note(Pattern.ARRAY_GROWTH, node)
-
-    def _takes(self, node: ast.Call, kind: Kind) -> bool:
-        return any(kind_of(each, self._names) == kind for each in node.args)
 
     def _note(self, pattern: Pattern, node: ast.AST) -> None:
         line: int = getattr(node, "lineno", 0)

@@ -13,6 +13,7 @@ from memwatch.diagnose.scripts.read import MOST_HITS, SOURCE_CHARACTERS, follow_
 from memwatch.diagnose.scripts.script_forecast import InputForecast
 from memwatch.model.units import GIB
 from tests.diagnose.scripts.collection import NOT_FOLLOWED, SCRIPTS
+from tests.diagnose.scripts.fresh_scripts import FRESH_SCRIPTS, SOURCES
 
 EXAMPLES = Path(__file__).parent / "examples"
 
@@ -126,9 +127,9 @@ def test_what_is_fine_is_passed_over(source: str) -> None:
     assert hits(source) == []
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", [*SCRIPTS, *FRESH_SCRIPTS])
 def test_the_marked_lines_of_the_collection_are_found_and_no_others(name: str) -> None:
-    text = dedent(SCRIPTS[name]).strip()
+    text = dedent((SCRIPTS | FRESH_SCRIPTS)[name]).strip()
     marked = [number for number, line in enumerate(text.splitlines(), 1) if line.endswith("# HOLDS")]
     assert sorted({hit.line for hit in read_script(text)}) == marked
 
@@ -184,3 +185,14 @@ def test_a_forecast_from_the_size_alone_says_so() -> None:
     assert InputForecast.from_size(1000, GIB).fits is True
     assert InputForecast.from_size(GIB, 10 * GIB).fits is None
     assert InputForecast.from_size(GIB, None).fits is None
+
+
+def test_every_collected_script_names_its_source() -> None:
+    assert set(SOURCES) == set(FRESH_SCRIPTS)
+    assert not set(SCRIPTS) & set(FRESH_SCRIPTS)
+
+
+def test_no_all_clear_for_a_script_that_gives_its_input_away() -> None:
+    reading = follow_script("from mylib import run\nrun('corpus.jsonl')\n")
+    assert reading.hits == []
+    assert "may hold all of it" in reading.not_followed[0].why

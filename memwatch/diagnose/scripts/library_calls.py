@@ -1,0 +1,116 @@
+"""Calls of libraries that hold everything: readers of pandas, numpy, json and others, pools, lists of streams."""
+
+import ast
+import re
+
+from memwatch.diagnose.scripts.hits import Pattern
+from memwatch.diagnose.scripts.kinds import (
+    PARQUET,
+    TABLES,
+    Kind,
+    Names,
+    dotted,
+    is_bounded,
+    is_in_parts,
+    is_small,
+    is_whole_json,
+    keyword_of,
+    kind_of,
+    names_in,
+)
+
+JOINING = {"np.concatenate", "numpy.concatenate", "np.append", "numpy.append", "np.hstack", "torch.cat"}
+_OF_PARTS = JOINING | {"pd.concat", "pandas.concat", "pl.concat", "np.vstack", "np.stack", "torch.stack"}
+_ARRAYS = {"np.array", "numpy.array", "np.asarray", "numpy.asarray", "torch.tensor", "array.array", "np.fromiter"}
+# What torch.load reads is a model far more often than data.
+_MODEL = re.compile(r"(?i)ckpt|checkpoint|model|weights?|state|optim|embedding|resume|best|last|pretrained|lora")
+_TEXT_ARRAYS = {"np.loadtxt", "numpy.loadtxt", "np.genfromtxt", "numpy.genfromtxt"}
+_BINARY_ARRAYS = {"np.fromfile", "numpy.fromfile"}
+_FROM_DATASET = {"to_pandas", "to_list", "to_dict"}
+_FROM_TABLE = {"tolist", "to_list", "to_dict", "to_pylist", "to_dicts"}
+_FRAMES = re.compile(r"(?:pd|pl)\.DataFrame|(?:\w+\.)?Dataset\.from_(?:list|dict|pandas|generator)")
+_XML = re.compile(r"(?:ET|etree|ElementTree|minidom|xml\.\w+\.\w+)\.parse")
+_WHOLE_ARROW = {"to_table", "read_all", "toPandas"}
+
+
+def pattern_of_call(node: ast.Call, names: Names, is_one_file: bool) -> Pattern | None:
+    """What the call holds; None if it holds little, or that cannot be told. `is_one_file`: of many, one at a time."""
+    name = dotted(node.func)
+    method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    owner = kind_of(node.func.value, names) if isinstance(node.func, ast.Attribute) else None
+    if (method in ("split", "splitlines") and owner == Kind.WHOLE) or (
+        name in ("re.findall", "re.split") and _takes(node, Kind.WHOLE, names)
+    ):
+        return Pattern.WHOLE_SPLIT
+    if (name in _ARRAYS or name in _OF_PARTS) and _takes(node, Kind.TOKENS, names):
+        return Pattern.LIST_TO_ARRAY
+    if method in ("map", "starmap") and owner == Kind.POOL and not all(map(is_bounded, node.args[1:2])):
+        return Pattern.WORKER_RESULTS
+    if name.endswith(("SentencePieceTrainer.train", "SentencePieceTrainer.Train")):
+        is_sampled = keyword_of(node, "input_sentence_size") is not None
+        return None if is_sampled or keyword_of(node, "input") is None else Pattern.TRAINER
+    if method == "fetchall" or (method in _FROM_TABLE and owner == Kind.TABLE):
+        return Pattern.RECORD_LIST
+    if name in ("list", "tuple", "set", "sorted"):
+        return _listed(node, names)
+    if _is_dataset_in_memory(node, names, owner):
+        return Pattern.DATASET_IN_MEMORY
+    return None if is_one_file else _whole_load(node, name, method, names)
+
+
+def _whole_load(node: ast.Call, name: str, method: str, names: Names) -> Pattern | None:
+    """A file, read into memory by one call."""
+    if is_whole_json(node, names):
+        return Pattern.WHOLE_JSON
+    if is_small(node):
+        return None
+    if _XML.fullmatch(name):
+        return Pattern.WHOLE_XML
+    if TABLES.fullmatch(name):
+        return None if is_in_parts(node) else Pattern.WHOLE_TABLE
+    if PARQUET.fullmatch(name) or method in _WHOLE_ARROW:
+        return Pattern.WHOLE_PARQUET
+    return Pattern.WHOLE_ARRAY if _is_whole_array(node, name) else None
+
+
+def _listed(node: ast.Call, names: Names) -> Pattern | None:
+    """list(f), sorted(rows)."""
+    if _takes(node, Kind.FILE, names):
+        return Pattern.WHOLE_LINES
+    if _takes(node, Kind.STREAM, names):
+        return Pattern.RECORD_LIST
+    is_dataset = dotted(node.func) == "list" and _takes(node, Kind.DATASET, names)
+    return Pattern.DATASET_IN_MEMORY if is_dataset else None
+
+
+def _is_whole_array(node: ast.Call, name: str) -> bool:
+    """np.loadtxt and np.fromfile; np.load(path) without mmap_mode; torch.load of data, and not of a model."""
+    if name in _TEXT_ARRAYS or (name in _BINARY_ARRAYS and keyword_of(node, "count") is None):
+        return True
+    if name in ("np.load", "numpy.load"):
+        return keyword_of(node, "mmap_mode") is None and len(node.args) < 2
+    if name != "torch.load" or not node.args or keyword_of(node, "mmap") is not None:
+        return False
+    words = [each.value for each in ast.walk(node.args[0]) if isinstance(each, ast.Constant)]
+    return bool(words) and not any(_MODEL.search(str(word)) for word in (*words, *names_in(node.args[0])))
+
+
+def _is_dataset_in_memory(node: ast.Call, names: Names, owner: Kind | None) -> bool:
+    name = dotted(node.func)
+    method = name.rpartition(".")[2]
+    kept = keyword_of(node, "keep_in_memory")
+    if isinstance(kept, ast.Constant) and kept.value is True:
+        return method == "load_dataset" or owner == Kind.DATASET
+    if method in _FROM_DATASET:
+        return owner == Kind.DATASET
+    if method == "join" and owner is None:
+        return _takes(node, Kind.DATASET, names)
+    if _FRAMES.fullmatch(name) is None:
+        return False
+    # ds[a:b] is a part, however large the dataset is.
+    whole = [each for each in node.args if not (isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Slice))]
+    return any(kind_of(each, names) in (Kind.DATASET, Kind.STREAM) for each in whole)
+
+
+def _takes(node: ast.Call, kind: Kind, names: Names) -> bool:
+    return any(kind_of(each, names) == kind for each in node.args)
