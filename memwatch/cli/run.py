@@ -44,8 +44,8 @@ class RunCommand(click.Command):
     options_metavar="[OPTIONS]",
 )
 @click.option("--reserve", type=RESERVE, help="Memory kept free for other programs, such as 2G or 10% [default: 10%].")
-@click.option("--on-pressure", type=click.Choice(["warn", "shard", "pause", "stop"]), default="shard",
-              show_default=True, help="Strongest action allowed; shard pauses a job that cannot shard.")  # fmt: skip
+@click.option("--on-pressure", type=click.Choice(["auto", "warn", "shard", "pause", "stop"]), default="auto",
+              show_default=True, help="Action allowed; auto shards, else confines, else pauses the job.")  # fmt: skip
 @click.option("--pause-timeout", type=SECONDS, default=60.0, show_default=True, metavar="SECS",
               help="Longest pause before the job is stopped.")  # fmt: skip
 @click.option("--ui", type=click.Choice(["auto", "full", "plain", "none"]), default="auto", show_default=True,
@@ -85,7 +85,7 @@ def run(
     config = GuardConfig(
         reserve_bytes=None if reserve is None else reserve.size_bytes,
         reserve_fraction=None if reserve is None else reserve.fraction,
-        on_pressure=on_pressure,
+        on_pressure="auto" if on_pressure == "shard" else on_pressure,
         pause_timeout_s=pause_timeout,
         interval_s=interval,
         record=None if record is None else os.path.abspath(record),

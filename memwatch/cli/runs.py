@@ -14,7 +14,7 @@ import click
 
 from memwatch.errors import ExitCode, MemwatchError, printable
 from memwatch.journal.folder import runs_path
-from memwatch.journal.run_list import RunInfo, list_runs
+from memwatch.journal.run_list import RunInfo, RunStatus, list_runs
 from memwatch.model.programs import as_given
 from memwatch.model.units import format_duration, format_size
 
@@ -30,9 +30,10 @@ HEADS = ("RUN", "STARTED", "TOOK", "STATE", "CODE", "PEAK", "LEVEL", "ACTIONS", 
 def runs(as_json: bool) -> int:
     """List runs, the newest last.
 
-    STATE is running, paused, done, failed (the job's exit code is not 0), stopped (by memwatch, or by you with x or K),
-    killed (by a signal that memwatch did not send) or died (the guard ended before the job). PEAK is the peak memory of
-    the job, LEVEL the highest level: calm, watch, warn or act.
+    STATE is running, confined (to the memory it has; how it goes on is shown after its command), paused, done, failed
+    (the job's exit code is not 0), stopped (by memwatch, or by you with x or K), killed (by a signal that memwatch did
+    not send) or died (the guard ended before the job). PEAK is the peak memory of the job, LEVEL the highest level:
+    calm, watch, warn or act.
     """
     try:
         found, problems = list_runs()
@@ -89,6 +90,7 @@ def as_object(run: RunInfo) -> dict[str, Any]:
         "path": str(run.path),
         "size_bytes": run.size_bytes,
         "containment": dict(run.containment),
+        "confined": run.confined,
     }
 
 
@@ -102,8 +104,13 @@ def _row(run: RunInfo, now_t: float) -> tuple[str, ...]:
         UNKNOWN if run.peak_job_bytes is None else format_size(run.peak_job_bytes),
         run.worst_level or UNKNOWN,
         " ".join(f"{printable(name)}:{count}" for name, count in run.actions) or UNKNOWN,
-        printable(as_given(run.command)) or UNKNOWN,
+        _command(run),
     )
+
+
+def _command(run: RunInfo) -> str:
+    words = printable(as_given(run.command)) or UNKNOWN
+    return f"{words} ({printable(run.confined)})" if run.state == RunStatus.CONFINED and run.confined else words
 
 
 def _local_time(t: float) -> str:

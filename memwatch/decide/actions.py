@@ -12,10 +12,11 @@ FREED_SHARE = 1 / 4  # of the reserve: so much more headroom means that the job 
 
 
 class OnPressure(StrEnum):
-    """--on-pressure: how far the guard may go. `shard` and `pause` end in a stop, at the deadline of the pause."""
+    """--on-pressure: how far the guard may go. `auto` shards a job that can, confines it where the machine can, and
+    pauses it otherwise; `auto` and `pause` end in a stop, at the deadline of the pause."""
 
+    AUTO = "auto"
     WARN = "warn"
-    SHARD = "shard"
     PAUSE = "pause"
     STOP = "stop"
 
@@ -23,6 +24,8 @@ class OnPressure(StrEnum):
 class Step(StrEnum):
     WARN = "warn"
     SHARD = "shard"
+    CONFINE = "confine"
+    RELEASE = "release"
     PAUSE = "pause"
     RESUME = "resume"
     STOP = "stop"
@@ -32,6 +35,8 @@ class Step(StrEnum):
 # What was done, for people.
 IN_WORDS = {
     Step.SHARD: "switched the job to shards",
+    Step.CONFINE: "confined the job to the memory it has",
+    Step.RELEASE: "no longer confined the job",
     Step.PAUSE: "paused the job",
     Step.RESUME: "resumed the job",
     Step.STOP: "stopped the job (SIGTERM)",
@@ -65,6 +70,7 @@ class Action:
     `is_blamed`  a pause: it is the job's own growth that led to it
     `is_short`   a pause at the end of the job's room
     `gives_way`  a pause that lets another run go first; it has no deadline
+    `clears_job` a resume: the pause has shown that others do not suffer because of the job
     """
 
     step: Step
@@ -75,6 +81,7 @@ class Action:
     is_blamed: bool = False
     is_short: bool = False
     gives_way: bool = False
+    clears_job: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,7 @@ class LadderSettings:
 
     on_pressure: OnPressure
     can_shard: bool = False
+    can_confine: bool = False  # There is a scope of the job's own, and enough free swap.
     pause_timeout_s: float = 60.0
     shard_s: float = 6.0
     shard_wait_s: float = 3.0
@@ -126,10 +134,15 @@ class ActionState:
     `safe_*_bytes`      the lowest headroom at which the job has stopped growing by itself: until there it is not held
     `floor_*_bytes`     headroom and the job when it last had room, or last ran on without growing: what it has taken
                         since, however slowly, is measured from here
+    `rest_pauses`       how often the job was paused in its confinement because others suffered
     """
 
     warned: Level = Level.CALM
     sharded_s: float | None = None
+    confined_s: float | None = None
+    confined_by: By | None = None
+    rest_pauses: int = 0
+    is_rest_cleared: bool = False  # Others suffer, and not because of the job.
     paused_s: float | None = None
     paused_by: By | None = None
     is_blamed: bool = False
@@ -202,6 +215,8 @@ def after(state: ActionState, action: Action, clock_s: float, by: By, settings: 
         return state
     if step == Step.SHARD:
         return replace(state, sharded_s=clock_s)
+    if step in (Step.CONFINE, Step.RELEASE):
+        return _after_confine(state, clock_s if step == Step.CONFINE else None, by)
     if step == Step.PAUSE:
         return _after_pause(state, action, clock_s, by)
     if step == Step.KILL:
@@ -212,10 +227,29 @@ def after(state: ActionState, action: Action, clock_s: float, by: By, settings: 
     return _after_resume(state, action, clock_s, by, settings)
 
 
+def _after_confine(state: ActionState, confined_s: float | None, by: By) -> ActionState:
+    """From here on, and after a release, the room is another one: what was learned about it is dropped."""
+    return replace(
+        state,
+        confined_s=confined_s,
+        confined_by=None if confined_s is None else by,
+        rest_pauses=0,
+        is_rest_cleared=False,
+        short_since_s=None,
+        tries=0,
+        had_last_chance=False,
+        hold_again_bytes=None,
+        low_headroom_bytes=None,
+        safe_headroom_bytes=None,
+        floor_headroom_bytes=None,
+    )
+
+
 def _after_pause(state: ActionState, action: Action, clock_s: float, by: By) -> ActionState:
     state = replace(state, paused_s=clock_s, paused_by=by, is_blamed=action.is_blamed, gives_way=action.gives_way)
     if not action.is_short:
-        return state
+        is_for_rest = state.confined_s is not None and by == By.GUARD
+        return replace(state, rest_pauses=state.rest_pauses + 1) if is_for_rest else state
     since_s = clock_s if state.short_since_s is None else state.short_since_s
     return replace(state, short_since_s=since_s, tries=state.tries + 1)
 
@@ -234,13 +268,14 @@ def _after_resume(state: ActionState, action: Action, clock_s: float, by: By, se
         resumed_headroom_bytes=state.now_headroom_bytes or 0,
         resumed_job_bytes=state.now_job_bytes or 0,
         had_last_chance=overdue,
+        is_rest_cleared=state.is_rest_cleared or action.clears_job,
     )
     if not action.is_brief:
         state = replace(state, short_since_s=None, tries=0, had_last_chance=False)
     headroom = state.now_headroom_bytes
     if by == By.USER:
         return replace(state, user_resumed_s=clock_s, hold_again_bytes=None)
-    if headroom is None or not state.is_blamed:
+    if headroom is None or not state.is_blamed or state.confined_s is not None:
         return replace(state, hold_again_bytes=None)
     # Half of what is left is the job's to use before it is held again; near the end at least a little.
     allowance = max(headroom // 2, state.now_floor_bytes // 2)

@@ -1,7 +1,7 @@
 """The ladder from a warning to the end of the job, and back. Pure functions of what was done so far and what is seen.
 
-    warn -> shard (jobs that can) -> pause -> stop (SIGTERM) -> kill (after a wait)
-                                       `-> resume
+    warn -> shard (jobs that can) -> confine (where the machine can) -> pause -> stop (SIGTERM) -> kill (after a wait)
+                                       `-> release                       `-> resume
 
 What must be kept is the reserve, not a forecast. Many healthy programs take gigabytes at once and then no more, and
 nobody can tell them from a hog before it ends. So a job that grows towards the end of its room is slowed, not judged:
@@ -9,6 +9,8 @@ nobody can tell them from a hog before it ends. So a job that grows towards the 
 - When headroom would end within `ahead_s`, the job is held for a moment (a brief pause). Then it may use half of the
   headroom that is left, is held again, may use half of the rest, and so on. A job that stops growing on the way has
   lost tenths of a second.
+- Where the job has a scope of its own and swap is free, it is not held but confined: its limit stays where it is, and
+  the kernel swaps the job's pages alone. confine.py decides about a confined job.
 - At the floor, where nothing is left to let it use, it is paused with a deadline. It resumes as soon as there is room,
   whatever its pace was, and is tried again now and then: if it no longer grows, it runs on. At the deadline it gets a
   last chance while there is any headroom; if it grows again, or there is none, it is stopped.
@@ -32,6 +34,7 @@ that follows from what was carried out.
 from dataclasses import replace
 
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step
+from memwatch.decide.confine import Confined, confined_action
 from memwatch.decide.forecast import Forecast
 from memwatch.decide.thresholds import USUAL, Level, Thresholds, assess, is_the_jobs, is_thrashing
 from memwatch.decide.turns import ALONE, Turn
@@ -61,24 +64,38 @@ def next_action(
     forecast: Forecast,
     thresholds: Thresholds = USUAL,
     turn: Turn = ALONE,
+    confined: Confined | None = None,
 ) -> Action | None:
-    """What to do now, or None. The same answer comes again until the state says that it was done."""
+    """What to do now, or None. The same answer comes again until the state says that it was done.
+
+    `confined` is None also while the limit of a job that is being confined is not in force yet.
+    """
     if state.killed_s is not None:
         return None
     if state.stopped_s is not None:
         return _after_stop(state, settings, forecast, thresholds)
+    if confined is not None:
+        return confined_action(state, settings, forecast, confined) or _warning(state, verdict)
     if state.paused_s is not None:
         return _while_paused(state, settings, forecast, thresholds, turn) or _warning(state, verdict)
     return _while_running(state, settings, verdict, forecast, thresholds, turn) or _warning(state, verdict)
 
 
 def is_confirmed(
-    action: Action, state: ActionState, settings: LadderSettings, forecast: Forecast, thresholds: Thresholds = USUAL
+    action: Action,
+    state: ActionState,
+    settings: LadderSettings,
+    forecast: Forecast,
+    thresholds: Thresholds = USUAL,
+    confined: Confined | None = None,
 ) -> bool:
     """Does a fresh forecast still call for it? Asked right before a stop or a kill."""
     if action.step == Step.KILL:
         return _after_stop(state, settings, forecast, thresholds) is not None
     if action.step == Step.STOP:
+        if confined is not None:
+            again = confined_action(state, settings, forecast, confined)
+            return again is not None and again.step == Step.STOP
         if state.paused_s is None:
             return _is_wished_stop(settings, forecast, thresholds)
         return _is_stop_due(state, settings, forecast)
@@ -131,11 +148,20 @@ def _while_running(
     if _may_pause_later(turn, forecast, thresholds):
         return None
     if _grows_too_far(state, settings, forecast, thresholds):
+        if _may_confine(state, settings):
+            return Action(Step.CONFINE, verdict.reason, next_step=Step.PAUSE)
         return _held(state, settings, verdict, forecast, thresholds)
     if _thrashes(state, settings, forecast, thresholds):
+        if _may_confine(state, settings):
+            return Action(Step.CONFINE, verdict.reason, next_step=Step.PAUSE)
         deadline_s = forecast.clock_s + settings.thrash_wait_s
         return Action(Step.PAUSE, verdict.reason, deadline_s, Step.RESUME, is_blamed=False)
     return None
+
+
+def _may_confine(state: ActionState, settings: LadderSettings) -> bool:
+    """Once asked for, the limit is in force within moments; until then the job is held like any other."""
+    return settings.on_pressure == OnPressure.AUTO and settings.can_confine and state.confined_s is None
 
 
 def _held(
@@ -211,7 +237,7 @@ def _thrashes(state: ActionState, settings: LadderSettings, forecast: Forecast, 
 
 
 def _should_shard(state: ActionState, settings: LadderSettings, verdict: Verdict, forecast: Forecast) -> bool:
-    if settings.on_pressure != OnPressure.SHARD or not settings.can_shard or state.sharded_s is not None:
+    if settings.on_pressure != OnPressure.AUTO or not settings.can_shard or state.sharded_s is not None:
         return False
     sure_s = forecast.sure_seconds_left
     near = sure_s is not None and sure_s <= settings.shard_s

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, after, observed
+from memwatch.decide.confine import Confined, confined_verdict
 from memwatch.decide.forecast import Forecast, next_interval_s
 from memwatch.decide.ladder import interval_s as ladder_interval_s
 from memwatch.decide.ladder import is_confirmed, next_action
@@ -13,6 +14,8 @@ from memwatch.decide.turns import Turn
 from memwatch.decide.verdict import Verdict
 from memwatch.guard.order import GuardConfig
 from memwatch.model.sample import Sample
+
+CONFINED_INTERVAL_S = 0.25
 
 
 class Decisions:
@@ -27,6 +30,8 @@ class Decisions:
         self.state = ActionState()
         self.is_on = True
         self.is_urgent = False
+        self.confined: Confined | None = None  # as of the last sample
+        self._debt_bytes = 0
 
     @property
     def can_shard(self) -> bool:
@@ -40,34 +45,58 @@ class Decisions:
         self.is_on = is_on
         self._settings = replace(self._settings, on_pressure=self._on_pressure if is_on else OnPressure.WARN)
 
-    def observe(self, sample: Sample) -> tuple[Forecast, Verdict]:
+    @property
+    def can_confine(self) -> bool:
+        return self._settings.can_confine
+
+    def allow_confine(self, is_possible: bool) -> None:
+        self._settings = replace(self._settings, can_confine=is_possible)
+
+    def observe(self, sample: Sample, confined: Confined | None, debt_bytes: int) -> tuple[Forecast, Verdict]:
+        """`sample` of a confined job is without the job's own swapping (Confinement.view); `debt_bytes` of headroom
+        are free only because the job was paged out."""
+        if (confined is None) != (self.confined is None):
+            self.monitor.forget()  # Counters of the whole machine and of a part of it do not compare.
+        self.confined = confined
+        self._debt_bytes = debt_bytes
         outlook, verdict = self.monitor.observe(sample)
+        outlook = self._without_debt(outlook)
+        if confined is not None:
+            verdict = confined_verdict(verdict, confined)
         # While memory is being used up the job is read as often as its room: whose growth it is decides what is done.
         self.is_urgent = verdict.level >= Level.WARN or _ends_soon(outlook)
         self.state = observed(self.state, verdict.level, outlook, self._settings)
         return outlook, verdict
 
     def next_action(self, verdict: Verdict, outlook: Forecast, turn: Turn) -> Action | None:
-        return next_action(self.state, self._settings, verdict, outlook, turn=turn)
+        return next_action(self.state, self._settings, verdict, outlook, turn=turn, confined=self.confined)
 
     def confirms(self, action: Action, fresh: Sample) -> bool:
         """Whether a sample that was read again just before what cannot be undone says the same."""
-        return is_confirmed(action, self.state, self._settings, self.monitor.forecast(fresh))
+        outlook = self._without_debt(self.monitor.forecast(fresh))
+        return is_confirmed(action, self.state, self._settings, outlook, confined=self.confined)
 
     def note_action(self, action: Action, by: By, now_s: float) -> None:
         self.state = after(self.state, action, now_s, by, self._settings)
 
     def interval_s(self, outlook: Forecast) -> float:
         """Until the next sample."""
+        if self.confined is not None and self.state.paused_s is None:
+            return self._fixed_interval_s or CONFINED_INTERVAL_S
         return self._fixed_interval_s or ladder_interval_s(
             self.state, self._settings, outlook, next_interval_s(outlook)
         )
 
     def may_rest(self, verdict: Verdict, outlook: Forecast) -> bool:
         """Whether nothing is near enough to be sampled at every interval."""
-        if self._fixed_interval_s is not None or self.state.hold_again_bytes is not None:
+        if self._fixed_interval_s is not None or self.state.hold_again_bytes is not None or self.confined is not None:
             return False
         return verdict.level < Level.WARN and not _ends_soon(outlook) and outlook.headroom_bytes is not None
+
+    def _without_debt(self, outlook: Forecast) -> Forecast:
+        if not self._debt_bytes or outlook.headroom_bytes is None:
+            return outlook
+        return replace(outlook, headroom_bytes=outlook.headroom_bytes - self._debt_bytes)
 
 
 def _ends_soon(outlook: Forecast) -> bool:

@@ -74,9 +74,9 @@ class EventStream:
         if text:
             self._journal.output(text)
 
-    def guard(self, is_on: bool, can_shard: bool) -> None:
-        """How the guard is set, and what the job can do: for the views alone."""
-        can = ["shard"] if can_shard else []
+    def guard(self, is_on: bool, can_shard: bool, can_confine: bool) -> None:
+        """How the guard is set, what the job can do, and what can be done to it: for the views alone."""
+        can = [word for word, is_so in (("shard", can_shard), ("confine", can_confine)) if is_so]
         self.guard_state = {"t": time.time(), "event": "guard", "is_on": is_on, "can": can}
         self._views.send(self.guard_state)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from memwatch.channel import Channel
 from memwatch.decide.actions import Action, By, Step
+from memwatch.decide.confine import confined_facts
 from memwatch.decide.forecast import Forecast
 from memwatch.decide.kernel_kills import KernelKills
 from memwatch.decide.monitor import verdict_facts
@@ -28,11 +29,14 @@ from memwatch.guard.notify import Notifier
 from memwatch.guard.order import GuardOrder
 from memwatch.guard.output_relay import OutputRelay
 from memwatch.guard.own_signals import OwnSignals
+from memwatch.guard.page_out import PageOut
 from memwatch.guard.pause_watch import PauseEnd, PauseWatch
 from memwatch.guard.reap import JobExit, proven_peak_bytes, reap
 from memwatch.guard.reserve_at_start import reserve_bytes, reserve_for
 from memwatch.guard.runs_together import RunsTogether
+from memwatch.guard.scope.confinement import Confinement
 from memwatch.guard.scope.job_scope import JobScope
+from memwatch.guard.scope.reclaim import Reclaimer
 from memwatch.guard.spawn import containment, restore_rank
 from memwatch.guard.stand_in import StandIn
 from memwatch.guard.view_commands import ResizeCommand, SignalCommand, StepCommand, SwitchCommand, parse_command
@@ -69,6 +73,10 @@ class Guard:
         self._job_pid = job_pid
         self._started_t = started_t
         self._scope = scope
+        reclaimer = Reclaimer(scope.cgroup_folder)
+        self._confinement = Confinement(scope, reclaimer)
+        self._page_out = PageOut(reclaimer)
+        self._now: tuple[Sample, Forecast] | None = None  # as of the last sample
         self._config = config = order.config
         self._watcher = watcher
         self._stand_in = StandIn(config.front_pid, job_pid)
@@ -161,12 +169,13 @@ class Guard:
         if self._waiting.was_too_long():
             self._decisions.monitor.forget()
         sample = self._sample()
-        outlook, verdict = self._decisions.observe(sample)
+        outlook, verdict = self._observe(sample)
         turn = self._together.turn(sample, outlook, verdict, self._decisions.state)
-        self._events.sample(sample, verdict, verdict_facts(outlook, verdict) | turn_facts(turn))
+        facts = verdict_facts(outlook, verdict) | turn_facts(turn) | confined_facts(self._decisions.confined)
+        self._events.sample(sample, verdict, facts | self._paged_out_facts())
         self._look_at_position(sample)
         self._job_control.follow_front()
-        self._scope.follow(sample, self._reserve)
+        self._follow_room(sample, outlook)
         if not (self._actor.is_paused and self._is_pause_over(sample, outlook)):
             self._climb(verdict, outlook, turn)
         self._ending.kill_newborn()
@@ -178,6 +187,37 @@ class Guard:
         moved_after_s = self._waiting.rest(interval_s, self._machine.room_use)
         if moved_after_s is not None:
             self._decisions.monitor.nothing_moved_until(moved_after_s)
+
+    def _observe(self, sample: Sample) -> tuple[Forecast, Verdict]:
+        confined = self._confinement.look(sample)
+        view, debt_bytes = self._confinement.view(sample), self._page_out.debt_bytes(sample)
+        outlook, verdict = self._decisions.observe(view, confined, debt_bytes)
+        self._now = sample, outlook
+        can_confine = self._confinement.obstacle(sample, outlook.reserve_bytes) is None
+        if can_confine != self._decisions.can_confine:
+            self._decisions.allow_confine(can_confine)
+            self._report_guard()
+        return outlook, verdict
+
+    def _follow_room(self, sample: Sample, outlook: Forecast) -> None:
+        """Move the job's limit, and page out a job that is paused, as the machine's memory demands."""
+        state = self._decisions.state
+        if self._confinement.was_refused(sample.clock_s):
+            self._carry_out(Action(Step.RELEASE, "systemd did not set the limit"), By.GUARD)
+        if not self._confinement.is_active:
+            self._scope.follow(sample, self._reserve)
+        elif self._decisions.confined is not None:
+            may_rise = state.confined_by == By.GUARD
+            self._confinement.follow(sample, self._decisions.confined, outlook, may_rise)
+        if self._actor.is_paused:
+            # A user's pause alone calls for nothing: the memory may not be needed by anybody.
+            free_bytes = (outlook.headroom_bytes or 0) + self._page_out.freed_bytes
+            is_wanted = state.paused_by == By.GUARD or free_bytes < outlook.reserve_bytes
+            self._page_out.follow(sample, is_wanted)
+
+    def _paged_out_facts(self) -> dict[str, object]:
+        freed = self._page_out.freed_bytes
+        return {"paged_out_bytes": freed} if freed and self._actor.is_paused else {}
 
     def _is_pause_over(self, sample: Sample, outlook: Forecast) -> bool:
         """Whether somebody else has ended it. A pause is verified: what goes on to grow in it is killed."""
@@ -204,6 +244,7 @@ class Guard:
     def _look_at_position(self, sample: Sample) -> None:
         position = None if self._position is None else self._position.look(sample.job, sample.clock_s)
         if position is not None:
+            self._confinement.note_progress(position.done_bytes, position.total_bytes, "bytes")
             size = {"done": position.done_bytes, "total": position.total_bytes, "unit": "bytes"}
             self._events.progress(size | {"source": "open file", "name": position.name})
 
@@ -215,9 +256,12 @@ class Guard:
         if action is None or (action.step == Step.PAUSE and time.monotonic() < self._pause_again_s):
             return
         # Read again just before what cannot be undone.
-        if action.step in (Step.STOP, Step.KILL) and not self._decisions.confirms(action, self._sample()):
+        if action.step in (Step.STOP, Step.KILL) and not self._confirms(action):
             return
         self._carry_out(action, By.GUARD)
+
+    def _confirms(self, action: Action) -> bool:
+        return self._decisions.confirms(action, self._confinement.view(self._sample()))
 
     def _carry_out(self, action: Action, by: By) -> None:
         result = ActionResult([], "done")
@@ -225,9 +269,15 @@ class Guard:
             case Step.SHARD:
                 self._job_channel.send({"command": "shard", "reason": action.reason})
                 result = ActionResult([self._job_pid], "done")
+            case Step.CONFINE:
+                result = ActionResult([self._job_pid], self._confine(by))
+            case Step.RELEASE:
+                self._confinement.end()
+                result = ActionResult([self._job_pid], "done")
             case Step.PAUSE:
                 result = self._pause(action)
             case Step.RESUME:
+                self._page_out.end()
                 # The ladder also says when a job that was tried runs on; then nothing is left to resume.
                 result = self._actor.resume() if self._actor.is_paused else ActionResult([self._job_pid], "done")
             case Step.STOP:
@@ -255,7 +305,16 @@ class Guard:
         self._pause_watch.begin(None if was_paused else result.pids)
         if not self._actor.is_paused:
             self._pause_again_s = time.monotonic() + PAUSE_AGAIN_S
+        elif action.is_short or not action.is_brief:
+            self._page_out.begin(None if self._now is None else self._now[0], time.monotonic())
         return result
+
+    def _confine(self, by: By) -> str:
+        """A user's wish holds the job at what it has; the guard leaves it what there is beside the reserve."""
+        if self._now is None:
+            return "nothing was sampled yet"
+        sample, outlook = self._now
+        return self._confinement.begin(sample, 0 if by == By.USER else outlook.headroom_bytes or 0)
 
     def _take_in_child_changes(self) -> None:
         self._job_channel.admit()  # Before it is reaped: who has reported and ended is still known to be of the job.
@@ -276,11 +335,12 @@ class Guard:
         match message.pop("event", None):
             case "hello" if isinstance(message.get("can"), list) and "shard" in message["can"]:
                 self._decisions.job_can_shard()
-                self._events.guard(self._decisions.is_on, can_shard=True)
+                self._report_guard()
             case "output" if isinstance(message.get("folder"), str):
                 self._machine.output_folder = message["folder"]
             case "progress":
                 self._position = None
+                self._confinement.note_progress(message.get("done"), message.get("total"), message.get("unit"))
                 self._events.progress(message)
             case "note":
                 self._events.note(str(message.get("text", "")))
@@ -291,11 +351,26 @@ class Guard:
                 self._job_control.handle_signal(number, to_group)
             case SwitchCommand(is_on):
                 self._decisions.switch(is_on)
-                self._events.guard(is_on, self._decisions.can_shard)
+                self._report_guard()
                 self._events.note(f"the guard is {'on' if is_on else 'off'}")
             case ResizeCommand(rows, columns):
                 self._output.resize(rows, columns)
             case StepCommand(Step.SHARD) if not self._decisions.can_shard:
                 self._events.note("this job cannot switch to shards")
+            case StepCommand(Step.CONFINE) if (obstacle := self._confine_obstacle()) is not None:
+                self._events.note(f"the job cannot be confined: {obstacle}")
+            case StepCommand(Step.RELEASE) if not self._confinement.is_active:
+                self._events.note("the job is not confined")
             case StepCommand(step):
                 self._carry_out(Action(step, "asked for"), By.USER)
+
+    def _report_guard(self) -> None:
+        self._events.guard(self._decisions.is_on, self._decisions.can_shard, self._decisions.can_confine)
+
+    def _confine_obstacle(self) -> str | None:
+        if self._confinement.is_active:
+            return "it is confined already"
+        if self._now is None:
+            return "nothing was sampled yet"
+        sample, outlook = self._now
+        return self._confinement.obstacle(sample, outlook.reserve_bytes)

@@ -28,7 +28,7 @@ class GuardConfig(NamedTuple):
     terminal_columns: int = 80
     reserve_bytes: int | None = None  # None: the default for the memory there is
     reserve_fraction: float | None = None  # of the room that counts
-    on_pressure: str = "shard"
+    on_pressure: str = "auto"
     pause_timeout_s: float = 60.0
     interval_s: float | None = None  # None: as the danger demands
     record: str | None = None  # None: in the state folder

@@ -29,11 +29,15 @@ class RunStatus(StrEnum):
 
     RUNNING = "running"
     PAUSED = "paused"
+    CONFINED = "confined"
     DONE = "done"
     FAILED = "failed"
     STOPPED = "stopped"
     KILLED = "killed"
     DIED = "died"
+
+
+UNFINISHED = (RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.CONFINED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class RunInfo:
     actions: tuple[tuple[str, int], ...]  # what, and how often
     size_bytes: int
     containment: Mapping[str, object]  # what was in force for the job, as the journal has it
+    confined: str | None = None  # in words, as of the last verdict of its confinement
 
     @classmethod
     def read(cls, path: Path) -> "RunInfo":
@@ -68,7 +73,7 @@ class RunInfo:
             state=state,
             command=seen.command,
             started_t=seen.started_t,
-            ended_t=None if state in (RunStatus.RUNNING, RunStatus.PAUSED) else seen.last_t,
+            ended_t=None if state in UNFINISHED else seen.last_t,
             exit_code=_whole(seen.exit.get("code")),
             signal=_whole(seen.exit.get("signal")),
             by=_word(seen.exit.get("by")),
@@ -77,6 +82,7 @@ class RunInfo:
             actions=tuple(seen.actions.items()),
             size_bytes=status.st_size,
             containment=seen.containment,
+            confined=seen.confined,
         )
 
 
@@ -121,6 +127,8 @@ class _Seen:
     worst: int = -1
     actions: dict[str, int] = field(default_factory=dict)
     is_paused: bool = False
+    is_confined: bool = False
+    confined: str | None = None
 
     def look_at(self, line: bytes) -> None:
         if (sample := _SAMPLE.match(line)) is not None:
@@ -143,6 +151,8 @@ class _Seen:
             self._peak(_whole(event.get("job_bytes")))
         elif kind == "verdict" and event.get("level") in LEVEL_NAMES:
             self.worst = max(self.worst, LEVEL_NAMES.index(str(event["level"])))
+            self.is_confined = "confined_bytes" in event
+            self.confined = str(event.get("reason")) if self.is_confined else self.confined
         elif kind == "action" and not event.get("brief"):
             name = str(event.get("action"))
             self.actions[name] = self.actions.get(name, 0) + 1
@@ -167,7 +177,9 @@ def _state(seen: _Seen, age_s: float) -> RunStatus:
     if not seen.exit:
         if not may_be_alive(seen.guard, age_s):
             return RunStatus.DIED
-        return RunStatus.PAUSED if seen.is_paused else RunStatus.RUNNING
+        if seen.is_paused:
+            return RunStatus.PAUSED
+        return RunStatus.CONFINED if seen.is_confined else RunStatus.RUNNING
     if seen.exit.get("by") in BY_MEMWATCH:
         return RunStatus.STOPPED
     if seen.exit.get("signal") is not None:

@@ -53,6 +53,7 @@ class MemwatchApp(SteadyApp[Left]):
         Binding("p", "pause", "pause or resume"),
         Binding("space", "pause_or_play", "pause or resume", show=False),
         Binding("s", "shard", "switch to shards"),
+        Binding("f", "confine", "confine or release"),
         Binding("x", "stop", "stop"),
         Binding("K", "kill", "kill"),
         Binding("g", "guard", "guard on or off"),
@@ -216,6 +217,13 @@ class MemwatchApp(SteadyApp[Left]):
             text = ["The job then needs less memory. It cannot switch back to one file."]
             self._ask_first("switch to shards?", text, Choice("s", "switch", "shard", "act"))
 
+    def action_confine(self) -> None:
+        if self.picture.is_confined:
+            self.ask_guard("release")
+            return
+        text = ["It keeps the memory it has and swaps its own pages for more.", "It becomes slower; others do not."]
+        self._ask_first("confine the job?", text, Choice("f", "confine", "confine", "act"))
+
     def action_stop(self) -> None:
         text = ["It receives SIGTERM; if it does not exit, SIGKILL follows."]
         if self.picture.title.startswith("tokenize "):
@@ -378,6 +386,8 @@ _DONE = {
     "pause": "the job is paused",
     "resume": "the job is resumed",
     "shard": "the job switches to shards",
+    "confine": "the job is confined to the memory it has",
+    "release": "the job is no longer confined",
     "stop": "the job is stopping (SIGTERM)",
     "kill": "the job is killed (SIGKILL)",
 }

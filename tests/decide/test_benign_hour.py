@@ -56,7 +56,7 @@ def test_it_is_an_hour_in_which_much_was_going_on(hour: Recorded) -> None:
 @pytest.mark.parametrize("on_pressure", OnPressure)
 def test_there_is_no_false_alarm_whatever_was_asked_for(hour: Recorded, on_pressure: OnPressure) -> None:
     monitor = Monitor(lambda _: hour.reserve_bytes)
-    ladder = Climber(LadderSettings(on_pressure, can_shard=on_pressure == OnPressure.SHARD))
+    ladder = Climber(LadderSettings(on_pressure, can_shard=on_pressure == OnPressure.AUTO))
     alarms = []
     for sample in hour.samples:
         outlook, verdict = monitor.observe(sample)

@@ -247,7 +247,7 @@ def test_a_checkpoint_after_sigterm_may_grow_as_long_as_half_of_the_reserve_is_k
 
 def test_a_shard_is_given_time_unless_there_is_none() -> None:
     coming = replace(HOG, headroom_bytes=3 * GIB, seconds_left=1.5, sure_seconds_left=1.5)
-    stage = Stage(OnPressure.SHARD, can_shard=True)
+    stage = Stage(OnPressure.AUTO, can_shard=True)
     assert stage.show(coming, 2.5) == [Step.SHARD]
     assert stage.show(HOG) == [Step.PAUSE]
 

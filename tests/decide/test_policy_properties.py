@@ -284,7 +284,7 @@ def test_the_ladder_keeps_its_promises(seen: list[Forecast], on_pressure: OnPres
         assert when[Step.KILL] - when[Step.STOP] >= rules.growing_wait_s
     if on_pressure == OnPressure.WARN:
         assert set(steps) <= {Step.WARN}
-    if not can_shard or on_pressure != OnPressure.SHARD:
+    if not can_shard or on_pressure != OnPressure.AUTO:
         assert Step.SHARD not in steps
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from memwatch.model.units import MIB
 from tests.cage import NoSwap, cage, needs_cage, swap_file
-from tests.guard.processes import Watched
+from tests.guard.processes import Watched, state_of, wait_until
 from tests.guard.test_pressure import HOG
 
 pytestmark = needs_cage
@@ -69,3 +69,58 @@ def test_it_is_warned_about_five_seconds_before_the_first_page_goes_out(tmp_path
     events = journal_of(tmp_path / "run.jsonl", on_pressure="warn")
     first_out_t = next(t for t, size in swapped_out(events) if size > 0)
     assert first_out_t - action_t(events, "warn") >= 5
+
+
+# Takes memory, and writes how often it has found all of it as it was.
+KEEPS = """
+import sys, time
+held = [bytes([i % 251]) * (1 << 20) for i in range(int(sys.argv[1]))]
+rounds = 0
+while all(piece == bytes([i % 251]) * (1 << 20) for i, piece in enumerate(held)):
+    rounds += 1
+    with open(sys.argv[2], "w") as file:
+        file.write(str(rounds))
+    time.sleep(0.1)
+"""
+
+
+def paged_out(watched: Watched, least_bytes: int) -> dict[str, Any]:
+    """The first verdict that says so much was freed."""
+    while (event := watched.event("verdict")).get("paged_out_bytes", 0) < least_bytes:
+        pass
+    return event
+
+
+def resident_bytes(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
+
+
+def test_a_pause_frees_memory_and_the_job_runs_on_intact(tmp_path: Path) -> None:
+    rounds = tmp_path / "rounds"
+    command = (sys.executable, "-c", KEEPS, 300, rounds)
+    with cage(450 * MIB) as made, Watched(*command, cage=made, reserve_bytes=100 * MIB) as watched:
+        pid = watched.event("start")["pid"]
+        wait_until(rounds.exists, "the job has its memory")
+        watched.tell("pause")
+        watched.event("action", action="pause", by="user")
+        paged_out(watched, 50 * MIB)
+        assert resident_bytes(pid) < 270 * MIB
+        before = int(rounds.read_text())
+        watched.tell("resume")
+        watched.event("action", action="resume")
+        wait_until(lambda: int(rounds.read_text() or 0) > before + 2, "the job finds its memory as it was")
+
+
+def test_what_a_pause_has_freed_does_not_resume_the_job(tmp_path: Path) -> None:
+    """It would read all of it back at once, and be paused again."""
+    command = (sys.executable, "-c", HOG, 300, 700)
+    config = {"reserve_bytes": 100 * MIB, "pause_timeout_s": 600}
+    with cage(500 * MIB) as made, Watched(*command, cage=made, **config) as watched:
+        pid = watched.event("start")["pid"]
+        watched.event("action", action="pause", next="stop")
+        verdict = paged_out(watched, 150 * MIB)
+        assert verdict["resume_needs_bytes"] > 0
+        assert state_of(pid) in ("t", "T")
+        watched.events += watched.channel.receive()
+        resumed = [e for e in watched.events if e.get("action") == "resume" and not e.get("brief")]
+        assert not resumed

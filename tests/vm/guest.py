@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -34,16 +35,27 @@ def obstacle(folder: Path) -> str | None:
     return None
 
 
-def boot(folder: Path, work: Path, hang_s: float) -> str:
+@dataclass(frozen=True, slots=True)
+class GuestMachine:
+    """`script` is run in the guest as root; `swap_mib` is a second disk, /dev/vdc, as fast as `swap_bytes_s`."""
+
+    script: str = "guest"
+    memory_mib: int = MEMORY_MIB
+    swap_mib: int | None = None
+    swap_bytes_s: int = 40_000_000
+
+
+def boot(folder: Path, work: Path, hang_s: float, machine: GuestMachine = GuestMachine()) -> str:  # noqa: B008
     """Everything the guest wrote before it switched itself off, or its kernel crashed."""
     handed_over, written = work / "tree.tar", work / "written.txt"
     with tarfile.open(handed_over, "w") as archive:
         for name in HANDED_OVER:
             archive.add(ROOT / name, name, filter=_without_caches)
+        archive.add(ROOT / "tests" / "vm" / machine.script, "tests/vm/guest")
     command = [
         "qemu-system-x86_64",
         # Emulated: it boots everywhere, also where /dev/kvm is there and does not work (a guest of a guest).
-        *("-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", str(MEMORY_MIB)),
+        *("-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", str(machine.memory_mib)),
         *("-kernel", folder / "vmlinuz", "-initrd", folder / "initrd.img"),
         *(
             "-append",
@@ -51,11 +63,22 @@ def boot(folder: Path, work: Path, hang_s: float) -> str:
         ),
         *("-drive", f"file={folder / 'disk.ext4'},format=raw,if=virtio,snapshot=on"),
         *("-drive", f"file={handed_over},format=raw,if=virtio,readonly=on"),
+        *_swap_disk(work, machine),
         *("-serial", f"file:{work / 'console.txt'}", "-serial", f"file:{written}"),
         *("-nodefaults", "-display", "none", "-no-reboot"),
     ]
     subprocess.run([str(word) for word in command], check=True, timeout=hang_s, stdin=subprocess.DEVNULL)
     return written.read_text(errors="replace").replace("\r\n", "\n")
+
+
+def _swap_disk(work: Path, machine: GuestMachine) -> list[str]:
+    if machine.swap_mib is None:
+        return []
+    disk = work / "swap.raw"
+    with disk.open("wb") as file:
+        file.truncate(machine.swap_mib << 20)
+    speed = f"throttling.bps-total={machine.swap_bytes_s}"
+    return ["-drive", f"file={disk},format=raw,if=virtio,cache=unsafe,{speed}"]
 
 
 def _without_caches(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:

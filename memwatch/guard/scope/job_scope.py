@@ -31,6 +31,8 @@ from memwatch.probe.files import read_file, read_number
 # needs the limit most.
 PATIENCE_S = 2.0
 CHANGE_EVERY_S = 5.0
+SEND_S = 0.05
+HEARD_S = 1.0  # by then systemd has read what was sent, and the connection can be closed
 
 _MANAGER = Target("org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager")
 _NO_LIMIT = (1 << 64) - 1
@@ -58,7 +60,7 @@ class JobScope:
         self._proc_root = proc_root
         self._place = place if isinstance(place, Place) else None
         self._name = f"memwatch-{os.getpid()}-{time.time_ns():x}.scope"
-        self._pending: Connection | None = None
+        self._pending: list[tuple[float, Connection]] = []
         self._changed_s = float("-inf")
         self._cgroup_folder: str | None = None
         self.facts = ScopeFacts(missing=None if isinstance(place, Place) else str(place))
@@ -84,6 +86,15 @@ class JobScope:
             self.facts = ScopeFacts(missing=f"systemd made no scope: {error}")
 
     @property
+    def top_folder(self) -> str | None:
+        """Where cgroup v2 is mounted."""
+        return None if self._place is None else self._place.cgroup_folder
+
+    def own_limit(self, sample: Sample) -> Limit | None:
+        """The scope's, as the sample shows it."""
+        return next((limit for limit in sample.limits if self._is_own(limit)), None)
+
+    @property
     def cgroup_folder(self) -> str | None:
         """Where the kernel counts what the job alone uses and suffers; None without a scope."""
         return self._cgroup_folder
@@ -99,7 +110,6 @@ class JobScope:
         own = [limit for limit in sample.limits if self._is_own(limit)]
         if self._place is None or not own or sample.clock_s - self._changed_s < CHANGE_EVERY_S:
             return
-        self.close()  # What was asked for last has been heard by now.
         wanted = _wanted_bytes(sample, own, reserve)
         outside = _outside(sample, own).capacity
         charged = read_number(f"{self._place.cgroup_folder}{own[0].path}/memory.current")
@@ -110,13 +120,29 @@ class JobScope:
         limit_bytes = new_limit_bytes(own[0].limit_bytes, wanted, charged, reserve_bytes, is_short)
         if limit_bytes is not None:
             self._changed_s = sample.clock_s
-            self._change(self._place, limit_bytes)
+            self.close()  # systemd has read by now what was sent last.
+            self.change(MemoryMax=limit_bytes)
+
+    def change(self, **properties: int) -> None:
+        """Change properties of the scope, in bytes or weights. Nothing is waited for."""
+        if self._place is None:
+            return
+        now_s = time.monotonic()
+        self._close_older(now_s - HEARD_S)
+        with suppress(DBusError):
+            connection = Connection(self._place.socket_path, now_s + SEND_S)
+            self._pending.append((now_s, connection))
+            asked = [(name, ("t", value)) for name, value in properties.items()]
+            connection.send(_MANAGER, "SetUnitProperties", "sba(sv)", self._name, True, asked, wants_reply=False)
 
     def close(self) -> None:
         """Of the way to systemd, not of the scope, which lives as long as what is in it."""
-        if self._pending is not None:
-            self._pending.close()
-            self._pending = None
+        self._close_older(float("inf"))
+
+    def _close_older(self, than_s: float) -> None:
+        for _, connection in (old := [entry for entry in self._pending if entry[0] <= than_s]):
+            connection.close()
+        self._pending = [entry for entry in self._pending if entry not in old]
 
     def _with_what_it_keeps(self, limit: Limit, reserve: Reserve) -> Limit:
         return replace(limit, kept_bytes=kept_bytes(reserve.of(limit.limit_bytes))) if self._is_own(limit) else limit
@@ -161,13 +187,6 @@ class JobScope:
         if limit_bytes is None:
             return ScopeFacts(missing="systemd made a scope, but it limits no memory")
         return ScopeFacts(self._name, limit_bytes, read_number(f"{self._cgroup_folder}/memory.swap.max"))
-
-    def _change(self, place: Place, limit_bytes: int) -> None:
-        with suppress(DBusError):
-            self._pending = Connection(place.socket_path, time.monotonic() + 0.05)
-            properties = [("MemoryMax", ("t", limit_bytes))]
-            arguments = (self._name, True, properties)
-            self._pending.send(_MANAGER, "SetUnitProperties", "sba(sv)", *arguments, wants_reply=False)
 
 
 def _wanted_bytes(sample: Sample, own: list[Limit], reserve: Reserve) -> int | None:

@@ -1,6 +1,7 @@
 """The second line: the guard's verdict. Quiet while all is well; a banner with the keys that help when it is not.
 
     ▲ WARN  full in 6 s: the job's 2.0 GiB limit, growing 71 MiB/s          [s] shard  [p] pause  [x] stop
+    ■ CONFINED to 18.0 GiB: 6.2 GiB in swap, 14 MiB/s, done in about 22 min          [f] release  [p] pause  [x] stop
     ‖ PAUSED 24 s  stopped in 36 s unless 1.2 GiB more are free; firefox uses 6.1 GiB     [p] resume  [x] stop
 
 It is always there, so that nothing jumps when the danger comes. On a small terminal words are cut; numbers and keys
@@ -43,6 +44,9 @@ def alarm(picture: Picture, look: Look) -> tuple[list[str], str] | None:
     judged = picture.judged
     if judged is not None and judged.is_grave and picture.exit is None:
         return _warning(picture, judged, look), judged.level
+    if judged is not None and picture.is_confined:
+        words = reason_of(judged).removeprefix("confined ")
+        return [f"{look.glyphs.stopping} CONFINED {words}", "", ". Everything else runs normally."], "watch"
     return None
 
 
@@ -87,6 +91,9 @@ def _paused(picture: Picture, pause: Pause, look: Look) -> list[str]:
         return [f"{look.glyphs.paused} PAUSED: {printable(picture.judged.waits_for)}"]
     needed = None if picture.judged is None else picture.judged.resume_needs_bytes
     freed = "memory is freed" if not needed or needed < 0 else f"{size(needed)} more are free"
+    paged_out = None if picture.judged is None else picture.judged.paged_out_bytes
+    if paged_out:
+        freed += f" ({size(paged_out)} freed by paging it out)"
     parts = []
     if pause.deadline_t is not None:
         left = roughly(max(pause.deadline_t - picture.now_t, 0))
@@ -94,6 +101,8 @@ def _paused(picture: Picture, pause: Pause, look: Look) -> list[str]:
         parts.append(f"  {next_step} in {left} unless {freed}" if next_step else f"  resumed in {left}")
     elif pause.by != "user":
         parts.append(f"  resumed when {freed}")
+    elif paged_out:
+        parts.append(f"  {size(paged_out)} freed by paging it out")
     # Below a limit, what programs outside of it take makes no difference.
     is_below_limit = picture.room is not None and picture.room.is_limit
     if pause.by != "user" and not is_below_limit and (biggest := others.biggest(picture)) is not None:
@@ -106,6 +115,10 @@ def helping_keys(picture: Picture, on: str, is_short: bool) -> Line:
     if picture.kind != ViewKind.RUN:
         return (Span(" ", on=on),)
     keys = [("p", "resume" if picture.state == JobState.PAUSED else "pause", "app.pause"), ("x", "stop", "app.stop")]
+    if picture.is_confined:
+        keys.insert(0, ("f", "release", "app.confine"))
+    elif picture.can_confine and picture.state != JobState.PAUSED:
+        keys.insert(0, ("f", "confine", "app.confine"))
     if picture.can_shard and not picture.is_sharded:
         keys.insert(0, ("s", "shard", "app.shard"))
     return line(*(_key(*key, on, is_short) for key in keys))

@@ -37,6 +37,8 @@ def _keys(picture: Picture) -> list[Key]:
                 ("[]", "speed", ""), *_VIEW, ("e", "export", "app.export")]  # fmt: skip
     is_paused = picture.state == JobState.PAUSED
     acts: list[Key] = [("p", "resume" if is_paused else "pause", "app.pause"), ("x", "stop", "app.stop")]
+    if picture.is_confined or picture.can_confine:
+        acts.append(("f", "release" if picture.is_confined else "confine", "app.confine"))
     if picture.can_shard and not picture.is_sharded:
         acts.insert(1, ("s", "shard", "app.shard"))
     return [*acts, _VIEW[0], *_VIEW[1:4], ("d", "detach", "app.detach"), *_VIEW[4:], ("e", "export", "app.export")]

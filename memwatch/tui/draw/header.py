@@ -29,6 +29,8 @@ def state(picture: Picture, look: Look) -> Line:
         JobState.ENDED: (glyphs.done, "DONE", "ok"),
         JobState.WATCHING: (glyphs.running, "WATCHING", "ok"),
     }[picture.state]
+    if picture.state == JobState.RUNNING and picture.is_confined:
+        symbol, word, role = glyphs.stopping, "CONFINED", "watch"
     if picture.state == JobState.ENDED and picture.exit_code:
         symbol, word, role = glyphs.failed, f"ENDED {picture.exit_code}", "act"
     shards = (Span(f" {glyphs.shards} shards", "watch"),) if picture.is_sharded else ()

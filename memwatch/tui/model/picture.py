@@ -51,6 +51,8 @@ class Judged:
     warn_swap_bytes_s: float | None = None
     waits_for: str | None = None  # for which other run the job waits, in words
     resume_needs_bytes: float | None = None  # while paused: how much more must be free before the guard resumes it
+    paged_out_bytes: float | None = None  # while paused: what that has freed
+    confined_bytes: float | None = None  # the limit of a confined job
 
     @property
     def is_grave(self) -> bool:
@@ -149,6 +151,7 @@ class Picture:
     is_sharded: bool = False
     has_job: bool = True  # False: the machine itself, now or in its record
     can_shard: bool = False
+    can_confine: bool = False
     is_guard_on: bool = True
     is_recorded: bool = False
     now_t: float = 0.0
@@ -168,6 +171,10 @@ class Picture:
     @property
     def elapsed_s(self) -> float | None:
         return None if self.started_t is None else max(self.now_t - self.started_t, 0.0)
+
+    @property
+    def is_confined(self) -> bool:
+        return self.exit is None and self.judged is not None and self.judged.confined_bytes is not None
 
     @property
     def full_in_s(self) -> float | None:

@@ -86,7 +86,9 @@ class RunModel:
                 self._output(event)
             case "guard":
                 can_shard = "shard" in event.get("can", ()) or self._now.can_shard
-                self._now = replace(self._now, is_guard_on=bool(event.get("is_on")), can_shard=can_shard)
+                can_confine = "confine" in event.get("can", ())
+                is_on = bool(event.get("is_on"))
+                self._now = replace(self._now, is_guard_on=is_on, can_shard=can_shard, can_confine=can_confine)
             case "exit":
                 self._now = replace(
                     self._now, state=JobState.ENDED, exit_code=event.get("code"), exit=event, pause=None

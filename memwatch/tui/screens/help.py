@@ -10,6 +10,7 @@ from memwatch.tui.screens.dialog import Dialog
 _RUN = [
     ("p Space", "pause, resume"),
     ("s", "switch to shards (asks)"),
+    ("f", "confine, release"),
     ("x", "stop: SIGTERM, SIGKILL"),
     ("K", "kill at once"),
     ("g", "guard on, off"),

@@ -1,0 +1,142 @@
+"""Jobs larger than memory, on a real machine with systemd, cgroup v2 and swap (`make test-vm`): confined, they finish,
+and a desktop beside them does not stall."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from memwatch.model.units import MIB
+from tests.faults.test_scope import events, only_in_a_guest, total_bytes
+from tests.helpers import HANG_S
+
+STAND_IN = Path(__file__).parents[1] / "benchmarks" / "stand_in.py"
+DESKTOP_MIB = 80
+LONGEST_GAP_S = 0.5
+TIMES = int(os.environ.get("MEMWATCH_TEST_TIMES", "1"))
+BYTES_PER_TOKEN = 40  # in a list: a pointer, and an int object with what the allocator adds
+# Reads tokens of two bytes into one list, as the script of the README does, and writes them.
+LIST_SCRIPT = """
+import os, sys
+import numpy as np
+tokens = []
+with open(sys.argv[1], "rb") as file:
+    while chunk := file.read(1 << 20):
+        tokens.extend(np.frombuffer(chunk, dtype=np.uint16).tolist())
+with open(sys.argv[2], "wb") as made:
+    for at in range(0, len(tokens), 1 << 20):
+        made.write(np.array(tokens[at : at + (1 << 20)], dtype=np.uint16).tobytes())
+    made.flush()
+    os._exit(0)  # To free millions of objects one by one would read all of them back once more.
+"""
+GROWS = """
+held = []
+while True:
+    held.append(b"%d" % len(held) * (1 << 18))
+"""
+
+
+@dataclass
+class Desktop:
+    process: "subprocess.Popen[str]"
+    output: Path
+
+    def gaps_s(self, since_t: float) -> list[float]:
+        lines = [line.split() for line in self.output.read_text().splitlines()[1:-1]]
+        return sorted(float(took) for t, took in lines if float(t) >= since_t)
+
+
+@contextmanager
+def desktop(folder: Path) -> Iterator[Desktop]:
+    output = folder / "desktop.txt"
+    with output.open("w") as stream:
+        command = [sys.executable, str(STAND_IN), str(DESKTOP_MIB), str(folder / "programs")]
+        process = subprocess.Popen(command, stdout=stream, text=True)
+    try:
+        deadline_s = time.monotonic() + HANG_S
+        while not output.read_text() and time.monotonic() < deadline_s:
+            time.sleep(0.1)
+        time.sleep(3)
+        yield Desktop(process, output)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """On the disk: /tmp may be in RAM."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as made:
+        yield Path(made)
+
+
+def run(record: Path, *command: object) -> tuple[int, str]:
+    line = [sys.executable, "-m", "memwatch", "run", "--ui", "plain", "--pause-timeout", "20", "--record", record, "--"]
+    said = []
+    with subprocess.Popen([*map(str, [*line, *command])], stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        for words in running.stderr:
+            print(f"{time.time():.1f} {words.rstrip()}", flush=True)
+            said.append(words)
+    return running.returncode, "".join(said)
+
+
+def report(words: str, began_t: float, record: Path, beside: Desktop) -> None:
+    gaps = beside.gaps_s(began_t)
+    actions = [f"{e['action']}{'~' if e.get('brief') else ''}" for e in events(record, "action")]
+    facts = [e for e in events(record, "verdict") if "confined_bytes" in e]
+    swapped = max((e["confined_swap_bytes"] for e in facts), default=0) / MIB
+    limits = [e["confined_bytes"] / MIB for e in facts]
+    print(
+        f"{words}: {time.time() - began_t:.0f} s, longest gap {gaps[-1]:.2f} s, {sum(g > 0.2 for g in gaps)} of "
+        f"{len(gaps)} over 0.2 s; limit {min(limits, default=0):.0f}-{max(limits, default=0):.0f} MiB, at most "
+        f"{swapped:.0f} MiB in swap; actions {' '.join(actions)}",
+        flush=True,
+    )
+
+
+@only_in_a_guest
+@pytest.mark.parametrize("time_number", range(TIMES))
+def test_a_list_script_of_twice_the_ram_finishes(folder: Path, time_number: int) -> None:
+    import numpy as np
+
+    text, made, record = folder / "text", folder / "made", folder / "run.jsonl"
+    count = 2 * total_bytes() // BYTES_PER_TOKEN
+    np.random.default_rng(1).integers(0, 50257, count, dtype=np.uint16).tofile(text)
+    with desktop(folder) as beside:
+        print(f"alone: longest gap {beside.gaps_s(0)[-1]:.2f} s", flush=True)
+        began_t = time.time()
+        code, _ = run(record, sys.executable, "-c", LIST_SCRIPT, text, made)
+        report(f"list script {time_number}", began_t, record, beside)
+        gaps = beside.gaps_s(began_t)
+    assert code == 0
+    assert made.read_bytes() == text.read_bytes()
+    assert "confine" in [event["action"] for event in events(record, "action")]
+    assert gaps[-1] <= LONGEST_GAP_S
+
+
+@only_in_a_guest
+def test_a_job_that_needs_more_than_ram_and_swap_is_stopped(folder: Path) -> None:
+    record = folder / "run.jsonl"
+    with desktop(folder) as beside:
+        began_t = time.time()
+        code, _ = run(record, sys.executable, "-c", GROWS)
+        report("more than RAM and swap", began_t, record, beside)
+        gaps = beside.gaps_s(began_t)
+    assert code == 124
+    (ended,) = events(record, "exit")
+    assert (ended["by"], ended["signal"]) == ("guard", 15)
+    done = [event for event in events(record, "action") if not event.get("brief")]
+    (stop,) = [event for event in done if event["action"] == "stop"]
+    warned = [e["t"] for e in events(record, "verdict") if e["level"] == "warn" and "swap is full in" in e["reason"]]
+    assert warned
+    assert min(warned) < stop["t"] - 20
+    assert gaps[-1] <= LONGEST_GAP_S
