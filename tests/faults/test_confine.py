@@ -47,6 +47,13 @@ class Desktop:
     process: "subprocess.Popen[str]"
     output: Path
 
+    def suffered(self) -> str:
+        """What of it the kernel took: pages that it had to read back, and how much is in swap."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        status = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        swapped = next(line.split()[1] for line in status if line.startswith("VmSwap:"))
+        return f"{fields[9]} major faults, {swapped} KiB in swap, CPU {(int(fields[11]) + int(fields[12])) / 100:.0f} s"
+
     def gaps_s(self, since_t: float) -> list[float]:
         lines = [line.split() for line in self.output.read_text().splitlines()[1:-1]]
         return sorted(float(took) for t, took in lines if float(t) >= since_t)
@@ -98,7 +105,7 @@ def report(words: str, began_t: float, record: Path, beside: Desktop) -> None:
     print(
         f"{words}: {time.time() - began_t:.0f} s, longest gap {gaps[-1]:.2f} s, {sum(g > 0.2 for g in gaps)} of "
         f"{len(gaps)} over 0.2 s; limit {min(limits, default=0):.0f}-{max(limits, default=0):.0f} MiB, at most "
-        f"{swapped:.0f} MiB in swap; actions {' '.join(actions)}",
+        f"{swapped:.0f} MiB in swap; desktop: {beside.suffered()}; actions {' '.join(actions)}",
         flush=True,
     )
 
@@ -112,7 +119,7 @@ def test_a_list_script_of_twice_the_ram_finishes(folder: Path, time_number: int)
     count = 2 * total_bytes() // BYTES_PER_TOKEN
     np.random.default_rng(1).integers(0, 50257, count, dtype=np.uint16).tofile(text)
     with desktop(folder) as beside:
-        print(f"alone: longest gap {beside.gaps_s(0)[-1]:.2f} s", flush=True)
+        print(f"alone: longest gap {beside.gaps_s(0)[-1]:.2f} s, {beside.suffered()}", flush=True)
         began_t = time.time()
         code, _ = run(record, sys.executable, "-c", LIST_SCRIPT, text, made)
         report(f"list script {time_number}", began_t, record, beside)
