@@ -12,6 +12,7 @@ from memwatch.decide.confine import SWAP_MARGIN_BYTES, swap_left_bytes
 from memwatch.guard import system
 from memwatch.guard.scope.reclaim import CHUNK_BYTES, Reclaimer
 from memwatch.model.sample import Process, Sample
+from memwatch.on_linux import IS_LINUX
 from memwatch.probe.background import Background
 from memwatch.probe.files import read_file
 
@@ -25,7 +26,7 @@ class PageOut:
     def __init__(self, reclaimer: Reclaimer, in_background: bool = True) -> None:
         self._reclaimer = reclaimer
         self._background = Background("pageout", in_background)
-        self._is_root = os.geteuid() == 0
+        self._may_advise = IS_LINUX and os.geteuid() == 0
         self._began_s: float | None = None
         self._swap_before_bytes = 0
         self._ranges: Iterator[tuple[int, int, int]] | None = None
@@ -58,7 +59,7 @@ class PageOut:
             return
         if self._reclaimer.can_reclaim:
             self._reclaimer.start(CHUNK_BYTES)
-        elif self._is_root:
+        elif self._may_advise:
             self._background.start(lambda: self._advise(sample.job))
 
     def debt_bytes(self, sample: Sample) -> int:
