@@ -5,6 +5,7 @@
 # make vm-guest  make that guest, if there is none yet, without booting it
 # make faults  harm tokenize runs in every way, TIMES times each, and compare what they make (about TIMES minutes)
 # make soak    guard tokenize runs for MINUTES minutes, and disturb them
+# make coverage  run the quick tests, or TESTS, and list the lines and branches that no test reaches
 # make lint    ruff, mypy, and the walls between rooms (import-linter)
 # make screenshots   make the pictures in screenshots/ from scripted runs
 # make benign  run a hundred healthy jobs under memwatch in cages of 1, 3 and 8 GiB, and report any harm (30 minutes; root)
@@ -18,7 +19,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-all test-vm vm-guest faults soak lint benign curves bench screenshots clean
+TESTS ?=
+
+.PHONY: coverage demo test test-all test-vm vm-guest faults soak lint benign curves bench screenshots clean
 
 demo: $(VENV)/installed
 	@echo "== making demo/text.txt from Python's own documentation and library"
@@ -35,6 +38,12 @@ test: $(VENV)/installed-dev
 test-all: $(VENV)/installed-dev
 	@echo "== running all tests (10 to 20 minutes)"
 	@$(BIN)/python -m pytest --all --numprocesses 2 --dist loadfile
+
+# Tests of cost and memory fail beside the measuring; what is reached counts all the same.
+coverage: $(VENV)/installed-dev
+	@$(BIN)/coverage erase
+	@-$(BIN)/coverage run -m pytest -q $(TESTS)
+	@$(BIN)/coverage combine --quiet && $(BIN)/coverage report
 
 test-vm: vm-guest
 	@echo "== testing in the guest (some minutes; it is emulated)"
@@ -107,5 +116,5 @@ $(VENV)/installed-bench: $(VENV)/installed-dev
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo tests/benchmarks/corpus.txt tests/benchmarks/corpus.tokens .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo tests/benchmarks/corpus.txt tests/benchmarks/corpus.tokens .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage .coverage.*
 	find . -name __pycache__ -prune -exec rm -rf {} +

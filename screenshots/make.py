@@ -1,6 +1,7 @@
 """Makes the pictures in this folder from scripted runs (tests/tui/script.py): `make screenshots`.
 
-The screens are those of the real app, at a fixed size and time, so a picture changes only when the app does.
+The screens are those of the real app, at a fixed size and time, so a picture changes only when the app does;
+tests/tui/test_screenshots.py compares them.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ async def nothing(pilot: Pilot[Any]) -> None:
 
 
 async def picture(
-    name: str, app: MemwatchApp, size: tuple[int, int], steps: Steps = nothing, labels: Labels = ()
+    path: Path, app: MemwatchApp, size: tuple[int, int], steps: Steps = nothing, labels: Labels = ()
 ) -> None:
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
@@ -52,9 +53,8 @@ async def picture(
         await pilot.pause()
         svg = app.export_screenshot(title="memwatch", simplify=True)
     svg = with_labels(drawn_alike_everywhere(svg), labels)
-    (HERE / f"{name}.svg").write_text(svg)
-    (HERE / f"{name}.png").write_bytes(bytes(resvg_py.svg_to_bytes(svg_string=svg)))
-    print(HERE / f"{name}.svg")
+    path.with_suffix(".svg").write_text(svg)
+    path.with_suffix(".png").write_bytes(bytes(resvg_py.svg_to_bytes(svg_string=svg)))
 
 
 def drawn_alike_everywhere(svg: str) -> str:
@@ -83,21 +83,21 @@ def live(events: list[dict[str, Any]], kind: ViewKind = ViewKind.RUN, theme: str
     return MemwatchApp(script.ScriptedSource(events, kind), Look(), theme)
 
 
-async def main() -> None:
-    await picture("calm", live(script.calm()), WIDE)
-    await picture("warning", live(script.warning()), WIDE)
-    await picture("parts", live(script.warning()), WIDE, labels=PARTS_OF_THE_SCREEN)
-    await picture("paused", live(script.paused()), WIDE)
-    await picture("sharded", live(script.sharded()), WIDE)
-    await picture("80x24", live(script.warning()), SMALL)
-    await picture("light", live(script.warning(), theme=LIGHT.name), WIDE)
-    await picture("watch", live(script.watched(), ViewKind.WATCH), WIDE)
-    await picture("zoom", live(script.warning()), WIDE, lambda pilot: pilot.press("z"))
-    await picture("replay", replay(), WIDE, stop_at_the_warning)
+async def make_pictures(folder: Path) -> None:
+    await picture(folder / "calm", live(script.calm()), WIDE)
+    await picture(folder / "warning", live(script.warning()), WIDE)
+    await picture(folder / "parts", live(script.warning()), WIDE, labels=PARTS_OF_THE_SCREEN)
+    await picture(folder / "paused", live(script.paused()), WIDE)
+    await picture(folder / "sharded", live(script.sharded()), WIDE)
+    await picture(folder / "80x24", live(script.warning()), SMALL)
+    await picture(folder / "light", live(script.warning(), theme=LIGHT.name), WIDE)
+    await picture(folder / "watch", live(script.watched(), ViewKind.WATCH), WIDE)
+    await picture(folder / "zoom", live(script.warning()), WIDE, lambda pilot: pilot.press("z"))
+    await picture(folder / "replay", replay(folder), WIDE, stop_at_the_warning)
 
 
-def replay() -> ReplayApp:
-    journal = HERE / ".replay.jsonl"
+def replay(folder: Path) -> ReplayApp:
+    journal = folder / ".replay.jsonl"
     events = sorted([*script.sharded(), script.ended(330)], key=lambda event: float(str(event["t"])))
     journal.write_bytes(b"".join(map(encode, (event for event in events if event["event"] != "output"))))
     try:
@@ -113,4 +113,4 @@ async def stop_at_the_warning(pilot: Pilot[Any]) -> None:
 if __name__ == "__main__":
     os.environ["TZ"] = "UTC"
     time.tzset()
-    asyncio.run(main())
+    asyncio.run(make_pictures(HERE))

@@ -123,6 +123,7 @@ LONG = (
     "tests/probe/test_hard_to_read.py",
     "tests/probe/test_own_memory.py",
     "tests/tokenize/test_engines.py",
+    "tests/tui/test_screenshots.py",
     "tests/tui/test_terminal.py",
 )
 

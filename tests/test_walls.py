@@ -1,10 +1,14 @@
 """Import walls: what must not be loaded where."""
 
+import re
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parent.parent
 HEAVY = {"numpy", "textual", "tiktoken", "gigatoken", "pyarrow", "psutil", "pynvml", "requests"}
 
 
@@ -66,3 +70,11 @@ def test_the_screen_is_thought_out_without_textual(folder: str, apart_from: set[
 
 def test_a_screen_is_started_without_textual_so_that_the_job_need_not_wait_for_it() -> None:
     assert "textual" not in _loaded_by("import memwatch.tui.full_screen")
+
+
+def test_no_two_modules_and_no_two_public_classes_share_a_name() -> None:
+    """Whoever searches for a name finds one thing."""
+    modules = [path for path in (ROOT / "memwatch").rglob("*.py") if not path.stem.startswith("__")]
+    of_rooms = [path.stem for path in modules if path.parent.name != "cli"]  # A command is named like its room.
+    classes = re.findall(r"^class ([A-Z]\w*)", "\n".join(path.read_text() for path in modules), re.MULTILINE)
+    assert [name for names in (of_rooms, classes) for name, count in Counter(names).items() if count > 1] == []

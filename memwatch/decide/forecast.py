@@ -61,7 +61,7 @@ SAMPLES_PER_FORECAST = 8
 ReserveOf = Callable[[int], int]  # from the capacity of a room to what must stay free in it
 
 
-class Confidence(IntEnum):
+class ForecastConfidence(IntEnum):
     LOW = 1
     MEDIUM = 2
     HIGH = 3
@@ -98,14 +98,14 @@ class Forecast:
     seconds_left: float | None = None
     sure_seconds_left: float | None = None
     certain_seconds_left: float | None = None
-    confidence: Confidence = Confidence.LOW
+    confidence: ForecastConfidence = ForecastConfidence.LOW
     job_bytes: int | None = None
     rates: Rates = Rates()
     job_rates: Rates = Rates()
 
     @property
     def is_credible(self) -> bool:
-        return self.seconds_left is not None and self.confidence >= Confidence.MEDIUM
+        return self.seconds_left is not None and self.confidence >= ForecastConfidence.MEDIUM
 
     @property
     def job_explains(self) -> bool:
@@ -122,7 +122,7 @@ class _Fill:
     """What one window says of one room."""
 
     seconds_left: float
-    confidence: Confidence
+    confidence: ForecastConfidence
     rate_bytes_s: float
     span_s: float
     start: int
@@ -151,9 +151,9 @@ def forecast(history: History, reserve_of: ReserveOf) -> Forecast:
         fill_bytes_s=0.0 if fill is None else fill.rate_bytes_s,
         job_fill_bytes_s=_job_fill(history, latest, fill),
         seconds_left=None if fill is None else fill.seconds_left,
-        sure_seconds_left=_soonest(fills, Confidence.HIGH),
-        certain_seconds_left=_soonest(fills, Confidence.CERTAIN),
-        confidence=Confidence.LOW if fill is None else fill.confidence,
+        sure_seconds_left=_soonest(fills, ForecastConfidence.HIGH),
+        certain_seconds_left=_soonest(fills, ForecastConfidence.CERTAIN),
+        confidence=ForecastConfidence.LOW if fill is None else fill.confidence,
         job_bytes=latest.job_bytes,
         rates=rates,
         job_rates=job_rates,
@@ -200,7 +200,7 @@ def _nearest(fills: Iterable[_Fill]) -> _Fill | None:
     return best
 
 
-def _soonest(fills: Iterable[_Fill], at_least: Confidence) -> float | None:
+def _soonest(fills: Iterable[_Fill], at_least: ForecastConfidence) -> float | None:
     return min((fill.seconds_left for fill in fills if fill.confidence >= at_least), default=None)
 
 
@@ -213,8 +213,8 @@ def _has_shrunk(earlier: Point, latest: Point, name: str) -> bool:
 
 
 def _is_better(fill: _Fill, best: _Fill) -> bool:
-    credible = fill.confidence >= Confidence.MEDIUM
-    if credible != (best.confidence >= Confidence.MEDIUM):
+    credible = fill.confidence >= ForecastConfidence.MEDIUM
+    if credible != (best.confidence >= ForecastConfidence.MEDIUM):
         return credible
     if credible:
         return (fill.seconds_left, -fill.confidence) < (best.seconds_left, -best.confidence)
@@ -255,14 +255,14 @@ def _lately(history: History, name: str, rate: float, seconds: float, piece_s: f
     return 0.0 if rate_lately is None else rate_lately
 
 
-def _confidence(steadiness: float, left_s: float, span_s: float) -> Confidence:
+def _confidence(steadiness: float, left_s: float, span_s: float) -> ForecastConfidence:
     """`steadiness` is the rate of the slowest piece, as a share of the median."""
     if steadiness < STEADY_SHARE or left_s > LOOK_AHEAD * span_s:
-        return Confidence.LOW
+        return ForecastConfidence.LOW
     if left_s > SURE_AHEAD * span_s or span_s < SURE_SPAN_S or steadiness < EVEN_SHARE:
-        return Confidence.MEDIUM
+        return ForecastConfidence.MEDIUM
     is_certain = left_s <= CERTAIN_AHEAD * span_s and span_s >= CERTAIN_SPAN_S
-    return Confidence.CERTAIN if is_certain else Confidence.HIGH
+    return ForecastConfidence.CERTAIN if is_certain else ForecastConfidence.HIGH
 
 
 def _rate(history: History, name: str, start: int, end: int) -> float | None:

@@ -18,10 +18,10 @@ from memwatch.diagnose.findings import Diagnosis, Finding
 from memwatch.journal.events import Event
 from memwatch.model.programs import program_name
 from memwatch.model.units import format_duration, format_size
+from memwatch.report.chart_marks import ending
 from memwatch.report.charts import charts
 from memwatch.report.counted_limit import counted_limit
 from memwatch.report.html import Html, clock_time, element, joined, text
-from memwatch.report.marks import ending
 from memwatch.report.panels import absent
 from memwatch.report.privacy import Redactor
 from memwatch.report.run_story import GapKind, RunStory, read_story

@@ -14,9 +14,9 @@ from memwatch.journal.codec import BEYOND, is_plausible_time, plausible_sample
 from memwatch.journal.events import Event
 from memwatch.model.rates import change_between
 from memwatch.model.sample import Gpu, Limit, Sample
-from memwatch.report import marks
+from memwatch.report import chart_marks as marks
+from memwatch.report.chart_marks import Mark
 from memwatch.report.columns import Columns
-from memwatch.report.marks import Mark
 from memwatch.report.program_names import Programs
 
 RATE_S = 1.0  # rates are read over at least that: PSI moves in steps, and samples come up to ten times a second

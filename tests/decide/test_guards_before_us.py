@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step
-from memwatch.decide.forecast import Confidence, Forecast, Rates, forecast
+from memwatch.decide.forecast import Forecast, ForecastConfidence, Rates, forecast
 from memwatch.decide.history import History
 from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.thresholds import USUAL, Level, Signal, assess
@@ -15,14 +15,14 @@ from tests.decide.machine import Climber, Machine, Run
 
 # At the end of its room, and it grows.
 HOG = Forecast(0.0, headroom_bytes=0, capacity_bytes=16 * GIB, reserve_bytes=GIB, fill_bytes_s=2 * GIB,
-               job_fill_bytes_s=2 * GIB, seconds_left=0.0, sure_seconds_left=0.0, confidence=Confidence.HIGH,
+               job_fill_bytes_s=2 * GIB, seconds_left=0.0, sure_seconds_left=0.0, confidence=ForecastConfidence.HIGH,
                job_bytes=8 * GIB)  # fmt: skip
 THRASH = Rates(2.0, 38 * MIB, 61 * MIB, 0.6, 0.3, 900, 5000)
 OWN_FAULTS = Rates(2.0, major_faults_s=800)
 AT_REST = Forecast(0.0, headroom_bytes=8 * GIB, capacity_bytes=16 * GIB, reserve_bytes=GIB, fill_bytes_s=0.0,
                    job_bytes=4 * GIB)  # fmt: skip
 HELD = replace(HOG, fill_bytes_s=0.0, job_fill_bytes_s=0.0, seconds_left=None, sure_seconds_left=None,
-               confidence=Confidence.LOW)  # fmt: skip
+               confidence=ForecastConfidence.LOW)  # fmt: skip
 
 
 def one_gib(capacity_bytes: int) -> int:
@@ -151,7 +151,9 @@ def test_earlyoom_284_no_second_blow_before_the_first_has_shown_its_effect() -> 
     stage = Stage(OnPressure.STOP)
     danger = replace(HOG, headroom_bytes=-GIB // 4, rates=THRASH, job_rates=OWN_FAULTS)
     assert stage.show(danger) == [Step.STOP]
-    freeing = replace(danger, fill_bytes_s=-GIB, job_fill_bytes_s=-GIB, seconds_left=None, confidence=Confidence.LOW)
+    freeing = replace(
+        danger, fill_bytes_s=-GIB, job_fill_bytes_s=-GIB, seconds_left=None, confidence=ForecastConfidence.LOW
+    )
     assert stage.show(freeing, 9) == [], "it is on its way out"
     assert stage.show(AT_REST, 30) == []
 
@@ -311,4 +313,4 @@ def test_what_is_swapped_out_to_make_room_counts_as_used() -> None:
     look = forecast(history, one_gib)
     assert look.fill_bytes_s is not None
     assert round(look.fill_bytes_s / MIB) == 1000
-    assert look.confidence >= Confidence.MEDIUM
+    assert look.confidence >= ForecastConfidence.MEDIUM

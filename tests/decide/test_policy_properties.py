@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memwatch.decide.actions import Action, By, LadderSettings, OnPressure, Step
-from memwatch.decide.forecast import Confidence, Forecast, Rates, forecast, next_interval_s
+from memwatch.decide.forecast import Forecast, ForecastConfidence, Rates, forecast, next_interval_s
 from memwatch.decide.history import MOST_POINTS, History
 from memwatch.decide.ladder import interval_s
 from memwatch.decide.thresholds import USUAL, Level, assess
@@ -87,7 +87,7 @@ forecasts = st.builds(
     seconds_left=st.none() | st.floats(0, 1e6),
     sure_seconds_left=st.none() | st.floats(0, 1e6),
     certain_seconds_left=st.none() | st.floats(0, 1e6),
-    confidence=st.sampled_from(Confidence),
+    confidence=st.sampled_from(ForecastConfidence),
     job_bytes=st.none() | sizes,
     rates=st.builds(
         Rates, st.none() | st.just(2.0), maybe_rates, maybe_rates, fractions, fractions, maybe_rates, maybe_rates
@@ -155,8 +155,8 @@ def test_more_headroom_never_worsens_a_verdict(history: list[Sample], more: int)
 
 # Random forecasts are nearly all urgent; these are one of each level that is not.
 CALM = Forecast(0.0, headroom_bytes=12 * GIB, capacity_bytes=TOTAL)
-WATCH = replace(CALM, fill_bytes_s=GIB, seconds_left=40.0, confidence=Confidence.MEDIUM)
-WARN = replace(CALM, fill_bytes_s=GIB, seconds_left=10.0, confidence=Confidence.MEDIUM)
+WATCH = replace(CALM, fill_bytes_s=GIB, seconds_left=40.0, confidence=ForecastConfidence.MEDIUM)
+WARN = replace(CALM, fill_bytes_s=GIB, seconds_left=10.0, confidence=ForecastConfidence.MEDIUM)
 STALLED = replace(CALM, rates=Rates(2.0, stall_some_fraction=0.3))
 plain = st.sampled_from([CALM, WATCH, WARN, STALLED])
 

@@ -1,6 +1,6 @@
 """What a verdict event carries for the views."""
 
-from memwatch.decide.forecast import Confidence, Forecast
+from memwatch.decide.forecast import Forecast, ForecastConfidence
 from memwatch.decide.monitor import verdict_facts
 from memwatch.decide.thresholds import Level, Need
 from memwatch.decide.verdict import Verdict
@@ -17,7 +17,7 @@ def test_the_forecast_and_the_thresholds_travel() -> None:
         limit_path="/job",
         fill_bytes_s=1e8 / 3,
         seconds_left=8.0,
-        confidence=Confidence.HIGH,
+        confidence=ForecastConfidence.HIGH,
     )
     facts = verdict_facts(outlook, CALM)
     assert facts["headroom_bytes"] == GIB // 2

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from memwatch.decide.forecast import Confidence, Forecast
+from memwatch.decide.forecast import Forecast, ForecastConfidence
 from memwatch.decide.thresholds import Level, Need
 from memwatch.decide.verdict import Verdict
 from memwatch.guard.decisions import Decisions
@@ -37,6 +37,8 @@ def test_what_moves_is_measured_by_its_room(available: int, moved: int, counts: 
 def test_memory_that_lasts_for_minutes_lets_the_guard_rest(seconds_left: float | None, may_rest: bool) -> None:
     config, before = GuardConfig(), memory_sample()
     decisions = Decisions(config, reserve_for(config, before), before)
-    outlook = Forecast(time.monotonic(), headroom_bytes=GIB, seconds_left=seconds_left, confidence=Confidence.LOW)
+    outlook = Forecast(
+        time.monotonic(), headroom_bytes=GIB, seconds_left=seconds_left, confidence=ForecastConfidence.LOW
+    )
     assert decisions.may_rest(CALM, outlook) == may_rest
     assert not decisions.may_rest(replace(CALM, level=Level.WARN), outlook)

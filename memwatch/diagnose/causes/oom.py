@@ -8,7 +8,7 @@ from memwatch.diagnose.causes.oom_holder import Holder, holder_of, unaccounted_b
 from memwatch.diagnose.causes.phrases import clock, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.oom_kill import Limit, NoVictim, OomKill, Shortage
+from memwatch.diagnose.logs.oom_kill import LimitKind, NoVictim, OomKill, Shortage
 from memwatch.diagnose.timeline.growth import Growth
 from memwatch.model.units import format_duration, format_size
 
@@ -18,9 +18,9 @@ MUCH_SHARE = 0.10  # of RAM: worth naming, where no process holds it
 SAME_SIZE_SHARE = 0.10
 
 _CAUSES = {
-    Limit.MACHINE: Cause.OOM_KILL,
-    Limit.CGROUP: Cause.CGROUP_LIMIT,
-    Limit.UNKNOWN: Cause.OOM_UNKNOWN_LIMIT,
+    LimitKind.MACHINE: Cause.OOM_KILL,
+    LimitKind.CGROUP: Cause.CGROUP_LIMIT,
+    LimitKind.UNKNOWN: Cause.OOM_UNKNOWN_LIMIT,
 }
 WHICH_LIMIT = "which limit was reached, the machine's or a cgroup's: `journalctl -k -o short` has the lines before it"
 WHICH_VICTIM = "which process was killed, if any: the log ends before its name"
@@ -59,7 +59,7 @@ def _is_same_story(group: list[OomKill], kill: OomKill) -> bool:
     last = group[-1]
     if (last.shortage, last.cgroup or kill.cgroup) != (kill.shortage, kill.cgroup or last.cgroup):
         return False
-    if last.limit != kill.limit and Limit.UNKNOWN not in (last.limit, kill.limit):
+    if last.limit != kill.limit and LimitKind.UNKNOWN not in (last.limit, kill.limit):
         return False
     is_soon = last.t is None or kill.t is None or kill.t - last.t <= ONE_INCIDENT_S
     if last.limit != kill.limit:
@@ -71,7 +71,7 @@ def _is_same_story(group: list[OomKill], kill: OomKill) -> bool:
 
 def _with_known_limit(group: list[OomKill]) -> list[OomKill]:
     """Old kernels print the first of their two lines not every time: the limit is that of the others."""
-    return sorted(group, key=lambda kill: kill.limit == Limit.UNKNOWN)
+    return sorted(group, key=lambda kill: kill.limit == LimitKind.UNKNOWN)
 
 
 def _finding(kills: list[OomKill], evidence: Evidence) -> Finding:
@@ -123,9 +123,9 @@ def _what(
 
 
 def _reached(kill: OomKill) -> str:
-    if kill.limit == Limit.MACHINE:
+    if kill.limit == LimitKind.MACHINE:
         return "Memory ran out"
-    if kill.limit == Limit.UNKNOWN:
+    if kill.limit == LimitKind.UNKNOWN:
         return "A memory limit was reached, the machine's or a cgroup's,"
     return f"The memory limit of {kill.cgroup or 'a cgroup'} was reached"
 
@@ -266,7 +266,7 @@ def _again(kills: list[OomKill]) -> str | None:
 
 
 def _confidence(kill: OomKill, holder: Holder | None) -> Confidence:
-    if kill.limit == Limit.UNKNOWN:
+    if kill.limit == LimitKind.UNKNOWN:
         return Confidence.LOW
     if kill.no_victim == NoVictim.NONE_LEFT:
         return Confidence.MEDIUM if kill.ram_bytes is None else Confidence.HIGH
@@ -279,7 +279,7 @@ def _missing(kills: list[OomKill], first: OomKill, is_holder_known: bool) -> lis
     missing = []
     if any(kill.no_victim == NoVictim.CUT and kill.pid is None for kill in kills):
         missing.append(WHICH_VICTIM)
-    if kills[0].limit == Limit.UNKNOWN:
+    if kills[0].limit == LimitKind.UNKNOWN:
         missing.append(WHICH_LIMIT)
     whole = first.cgroup_limit_bytes if first.in_cgroup else first.ram_bytes
     is_most = whole is not None and (first.taken_bytes or 0) >= MOST_SHARE * whole

@@ -15,7 +15,7 @@ SMALL_VICTIM_SHARE = 0.01  # a victim below this never explains that memory ran 
 SMALL_VICTIM_BYTES = 64 * MIB  # the same, where the size of the machine is not known
 
 
-class Limit(StrEnum):
+class LimitKind(StrEnum):
     """Whose memory was used up. UNKNOWN: the log does not say."""
 
     MACHINE = "machine"
@@ -80,7 +80,7 @@ class OomKill:
     rss_bytes: int | None
     oom_score_adj: int | None = None
     invoked_by: str | None = None  # whose request for memory could not be met
-    limit: Limit = Limit.MACHINE
+    limit: LimitKind = LimitKind.MACHINE
     cgroup: str | None = None
     cgroup_limit_bytes: int | None = None
     task_cgroup: str | None = None  # the victim's own
@@ -107,7 +107,7 @@ class OomKill:
 
     @property
     def in_cgroup(self) -> bool:
-        return self.limit == Limit.CGROUP
+        return self.limit == LimitKind.CGROUP
 
     @property
     def victim_row(self) -> Row | None:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from memwatch.diagnose.logs.oom_kill import Limit, NoVictim, OomKill
+from memwatch.diagnose.logs.oom_kill import LimitKind, NoVictim, OomKill
 from memwatch.diagnose.logs.oom_memory import MemoryCounts, is_memory_line
 from memwatch.diagnose.logs.oom_table import ProcessTable, is_table_head
 from memwatch.model.units import KIB
@@ -73,7 +73,7 @@ class _Open:
     memory: MemoryCounts
     invoked_by: str | None = None
     order: int | None = None
-    limit: Limit = Limit.UNKNOWN
+    limit: LimitKind = LimitKind.UNKNOWN
     cgroup: str | None = None
     task_cgroup: str | None = None
     is_node_bound: bool = False
@@ -92,7 +92,7 @@ class OomReader:
         self._page_bytes = page_bytes
         self._open: _Open | None = None
         self._killed: deque[int] = deque(maxlen=MOST_KILLED)  # the last victims
-        self._chosen: tuple[int, Limit] | None = None  # of the first of the two lines that old kernels print
+        self._chosen: tuple[int, LimitKind] | None = None  # of the first of the two lines that old kernels print
         self.is_reading = False  # in a report whose victim has not been named yet: every line may belong to it
 
     def feed(self, t: float | None, text: str) -> Iterator[OomKill]:
@@ -120,7 +120,7 @@ class OomReader:
                 self.is_reading = False
                 yield self._kill(t, reaped)
         elif (chosen := _CHOSEN.match(text)) is not None:
-            limit = Limit.CGROUP if chosen["before"].endswith("cgroup o") else Limit.MACHINE
+            limit = LimitKind.CGROUP if chosen["before"].endswith("cgroup o") else LimitKind.MACHINE
             self._chosen = int(chosen["pid"]), limit
             report = self._report(t)
             report.chosen = int(chosen["pid"]), chosen["name"]
@@ -155,19 +155,19 @@ class OomReader:
             report = self._report(t)
             report.is_oom, report.no_victim = True, NoVictim.NONE_LEFT
             if none_left["before"].startswith("Kernel panic"):
-                report.limit = Limit.MACHINE
+                report.limit = LimitKind.MACHINE
             elif none_left["before"].endswith("cgroup o"):
-                report.limit = Limit.CGROUP
+                report.limit = LimitKind.CGROUP
             return True
         if (panic := _PANIC.match(text)) is not None:
             report = self._report(t)
             report.is_oom, report.no_victim = True, NoVictim.PANIC
             if panic["which"] == "system-wide":
-                report.limit = Limit.MACHINE
+                report.limit = LimitKind.MACHINE
             return True
         if _DEADLOCKED.match(text) is not None:
             # Only a machine without memory panics; a cgroup without victims goes on.
-            self._report(t).limit = Limit.MACHINE
+            self._report(t).limit = LimitKind.MACHINE
             return True
         return False
 
@@ -184,32 +184,32 @@ class OomReader:
         elif (verdict := _VERDICT.match(text)) is not None:
             self._take_verdict(report, verdict["constraint"], text)
         elif (old := _OLD_MEMCG.match(text)) is not None:
-            report.limit, report.cgroup, report.task_cgroup = Limit.CGROUP, old["path"], old["task"]
+            report.limit, report.cgroup, report.task_cgroup = LimitKind.CGROUP, old["path"], old["task"]
             report.is_oom = True
         elif (limit := _LIMIT.match(text)) is not None:
-            report.limit, report.limit_bytes = Limit.CGROUP, int(limit["limit"]) * KIB
+            report.limit, report.limit_bytes = LimitKind.CGROUP, int(limit["limit"]) * KIB
         elif (stats := _STATS_FOR.match(text)) is not None:
             # The counters of a cgroup are printed for an OOM of that cgroup only.
-            report.limit, report.cgroup, report.is_oom = Limit.CGROUP, report.cgroup or stats["path"], True
-        elif not report.memory.take(text) and report.limit != Limit.CGROUP:
+            report.limit, report.cgroup, report.is_oom = LimitKind.CGROUP, report.cgroup or stats["path"], True
+        elif not report.memory.take(text) and report.limit != LimitKind.CGROUP:
             self._take_frame(report, text)
 
     def _take_verdict(self, report: _Open, constraint: str, text: str) -> None:
         report.is_oom = True
-        report.limit = Limit.CGROUP if constraint == "CONSTRAINT_MEMCG" else Limit.MACHINE
+        report.limit = LimitKind.CGROUP if constraint == "CONSTRAINT_MEMCG" else LimitKind.MACHINE
         report.is_node_bound = constraint in ("CONSTRAINT_CPUSET", "CONSTRAINT_MEMORY_POLICY")
         if (chosen := _CHOSEN_TASK.search(text)) is not None:
             report.chosen = int(chosen["pid"]), chosen["name"]
         task = _TASK_MEMCG.search(text)
         report.task_cgroup = None if task is None else task["path"]
-        if report.limit == Limit.CGROUP and (path := _MEMCG.search(text) or task) is not None:
+        if report.limit == LimitKind.CGROUP and (path := _MEMCG.search(text) or task) is not None:
             report.cgroup = path["path"]
 
     def _take_frame(self, report: _Open, text: str) -> None:
         if _THROUGH_CGROUP.search(text) is not None:
-            report.limit = Limit.CGROUP
-        elif report.limit == Limit.UNKNOWN and _THROUGH_MACHINE.search(text) is not None:
-            report.limit = Limit.MACHINE
+            report.limit = LimitKind.CGROUP
+        elif report.limit == LimitKind.UNKNOWN and _THROUGH_MACHINE.search(text) is not None:
+            report.limit = LimitKind.MACHINE
 
     def _kill(self, t: float | None, match: re.Match[str]) -> OomKill:
         report = self._open
@@ -217,10 +217,10 @@ class OomReader:
             report = self._begin(t)
             self.is_reading = False
         if "emory cgroup out of memory" in match["before"]:
-            report.limit = Limit.CGROUP
-        elif _BEFORE_VICTIM.search(match["before"]) and report.limit == Limit.UNKNOWN:
-            report.limit = Limit.MACHINE
-        elif report.limit == Limit.UNKNOWN and self._chosen is not None:
+            report.limit = LimitKind.CGROUP
+        elif _BEFORE_VICTIM.search(match["before"]) and report.limit == LimitKind.UNKNOWN:
+            report.limit = LimitKind.MACHINE
+        elif report.limit == LimitKind.UNKNOWN and self._chosen is not None:
             report.limit = self._chosen[1]
         report.has_kill = True
         self._chosen = None
@@ -242,7 +242,7 @@ class OomReader:
     def _made(
         self, report: _Open, t: float | None, pid: int | None, name: str, rss_bytes: int | None, adjusted: int | None
     ) -> OomKill:
-        in_cgroup = report.limit == Limit.CGROUP
+        in_cgroup = report.limit == LimitKind.CGROUP
         return OomKill(
             t=t,
             pid=pid,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memwatch.diagnose.logs.log_events import read_log
 from memwatch.diagnose.logs.log_lines import LogLine
-from memwatch.diagnose.logs.oom_kill import Limit, OomKill
+from memwatch.diagnose.logs.oom_kill import LimitKind, OomKill
 from memwatch.diagnose.logs.pasted import pasted_lines
 
 pytestmark = pytest.mark.usefixtures("in_utc")
@@ -119,7 +119,7 @@ def test_a_report_in_the_middle_of_a_thread_is_read() -> None:
     thread = f"Hi,\n\nmy job dies. The log says:\n\n> ```\n> Nov 16 07:19:03 desk kernel: {TEXT}\n> ```\n\nWhat now?"
     (kill,) = read_log(pasted_lines(thread.splitlines(), NOW_T)).events
     assert isinstance(kill, OomKill)
-    assert (kill.name, kill.limit, kill.t) == ("python", Limit.MACHINE, T)
+    assert (kill.name, kill.limit, kill.t) == ("python", LimitKind.MACHINE, T)
 
 
 HEALTHY = """
