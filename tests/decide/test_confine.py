@@ -16,7 +16,7 @@ from memwatch.decide.confine import (
     rest_of_machine,
     swap_left_bytes,
 )
-from memwatch.decide.forecast import Confidence, Forecast
+from memwatch.decide.forecast import Forecast, ForecastConfidence
 from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.monitor import Monitor
 from memwatch.decide.thresholds import Level, Need
@@ -38,7 +38,7 @@ HOG = Forecast(
     fill_bytes_s=100 * MIB,
     job_fill_bytes_s=100 * MIB,
     seconds_left=0.5,
-    confidence=Confidence.HIGH,
+    confidence=ForecastConfidence.HIGH,
     job_bytes=400 * MIB,
 )
 STEADY = Forecast(100.0, headroom_bytes=0, capacity_bytes=GIB, reserve_bytes=RESERVE, job_bytes=2 * GIB)
