@@ -34,11 +34,11 @@ def is_memwatch_itself(command_line: str) -> bool:
     The tokenizer is a module of ours too, and is a job.
     """
     words = command_line.split(" ")
-    if _base(words[0]) == "memwatch":
+    if _base(words[0]) in ("memwatch", "memwatch-watcher"):
         return True
     if _INTERPRETER.fullmatch(_base(words[0])) is None:
         return False
-    following = [word for word in words[1:3] if word]
+    following = [word for word in words[1:4] if word and word != "-P"]  # The guard starts with -P.
     if following[:1] == ["-m"]:
         module = "".join(following[1:])
         return module.partition(".")[0] == "memwatch" and module != "memwatch.tokenize"
