@@ -49,6 +49,8 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # Generic only in newer c
               help="Python script to examine instead; it is not run.")  # fmt: skip
 @click.option("--input", "input_path", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
               help="Input file of the script, to forecast its memory.")  # fmt: skip
+@click.option("--fix", is_flag=True,
+              help="Write a copy of the script that streams its tokens; runs both on a sample.")  # fmt: skip
 @click.option("--show-commands", is_flag=True,
               help="Show command lines; in the page also paths, user and host names.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -61,6 +63,7 @@ def diagnose(
     since_s: float,
     script: str | None,
     input_path: str | None,
+    fix: bool,
     show_commands: bool,
     as_json: bool,
     html_file: str | None,
@@ -76,6 +79,11 @@ def diagnose(
     With --script, it reads a Python script or notebook (without running it) and shows the lines that hold all data in
     memory.
 
+    --fix writes FILE_streamed.py beside the script, for a list of tokens that can be streamed to a file, and shows the
+    difference. To prove it, it runs the script and the copy on a sample of --input, in a temporary folder, with limits
+    on time and memory: the same bytes, and memory that does not grow. Where it is not sure, it says why and writes
+    nothing.
+
     Exit code 0 if no problem was found, 3 if one was.
     """
     if script is not None:
@@ -83,9 +91,15 @@ def diagnose(
             raise UsageError("--html cannot be used with --script: a script has no recorded samples to draw")
         if run is not None:
             raise UsageError("give either RUN or --script, not both")
+        if fix:
+            from memwatch.cli.script_fix import fix_script
+
+            return fix_script(script, input_path)
         from memwatch.cli.script import show_script
 
         return show_script(script, input_path, as_json)
+    if fix:
+        raise UsageError("--fix needs --script: it is the file to rewrite")
     if log_file is not None or boot is not None:
         return _show_log(log_file, boot, as_json, run, html_file)
     if html_file == STANDARD_OUTPUT and as_json:
