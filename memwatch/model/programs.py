@@ -38,7 +38,7 @@ def is_memwatch_itself(command_line: str) -> bool:
         return True
     if _INTERPRETER.fullmatch(_base(words[0])) is None:
         return False
-    following = [word for word in words[1:4] if word and word != "-P"]  # The guard starts with -P.
+    following = [word for word in words[1:] if word and word != "-P"][:2]  # The guard starts with -P.
     if following[:1] == ["-m"]:
         module = "".join(following[1:])
         return module.partition(".")[0] == "memwatch" and module != "memwatch.tokenize"
