@@ -261,7 +261,8 @@ def confined_action(
 def confined_verdict(verdict: Verdict, confined: Confined) -> Verdict:
     """What people read while a job is confined: how it goes on, and before that what threatens it."""
     words, level, full_s = confined_words(confined), Level.WATCH, confined.swap_full_in_s
-    if confined.is_swap_out or (full_s is not None and full_s <= WARN_S):
+    is_done_before = confined.left_s is not None and full_s is not None and confined.left_s < full_s
+    if confined.is_swap_out or (full_s is not None and full_s <= WARN_S and not is_done_before):
         growth, left = confined.swap_growth_bytes_s, confined.swap_left_bytes
         when = "now" if confined.is_swap_out else f"in {format_duration(full_s or 0)}"
         words = f"swap is full {when}: the job swaps {format_size(growth)}/s and {format_size(left)} are left; {words}"

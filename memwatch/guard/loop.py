@@ -7,6 +7,7 @@ import os
 import selectors
 import signal
 import time
+from dataclasses import replace
 from typing import Any
 
 from memwatch.channel import Channel
@@ -46,6 +47,7 @@ from memwatch.guard.watcher import Watcher
 from memwatch.journal.events import Event
 from memwatch.journal.writer import Journal
 from memwatch.model.sample import Process, Sample
+from memwatch.model.units import format_size
 from memwatch.probe.before_start import BeforeStart
 from memwatch.probe.cgroups import memory_sample
 from memwatch.probe.machine import Machine
@@ -203,6 +205,7 @@ class Guard:
         """Move the job's limit, and page out a job that is paused, as the machine's memory demands."""
         state = self._decisions.state
         if self._confinement.was_refused(sample.clock_s):
+            self._decisions.allow_confine(False)
             self._carry_out(Action(Step.RELEASE, "systemd did not set the limit"), By.GUARD)
         if not self._confinement.is_active:
             self._scope.follow(sample, self._reserve)
@@ -271,6 +274,7 @@ class Guard:
                 result = ActionResult([self._job_pid], "done")
             case Step.CONFINE:
                 result = ActionResult([self._job_pid], self._confine(by))
+                action = replace(action, reason=f"{format_size(self._confinement.asked_bytes)}; {action.reason}")
             case Step.RELEASE:
                 self._confinement.end()
                 result = ActionResult([self._job_pid], "done")

@@ -17,7 +17,7 @@ from tests.faults.test_scope import events, only_in_a_guest, total_bytes
 from tests.helpers import HANG_S
 
 STAND_IN = Path(__file__).parents[1] / "benchmarks" / "stand_in.py"
-DESKTOP_MIB = 80
+DESKTOP_MIB = 60
 LONGEST_GAP_S = 0.5
 TIMES = int(os.environ.get("MEMWATCH_TEST_TIMES", "1"))
 BYTES_PER_TOKEN = 40  # in a list: a pointer, and an int object with what the allocator adds

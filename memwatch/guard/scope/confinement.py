@@ -36,7 +36,8 @@ LOW_IO_WEIGHT = 10
 USUAL_IO_WEIGHT = 100
 MOVE_EVERY_S = 1.0
 # Until a limit that was asked for must be in force.
-PATIENCE_S = 2.0
+PATIENCE_S = 10.0
+ASK_AGAIN_S = 1.0
 
 
 class Confinement:
@@ -47,7 +48,7 @@ class Confinement:
         self._reclaimer = reclaimer
         self.is_active = False
         self._refused: str | None = None
-        self._asked_bytes = 0
+        self.asked_bytes = 0
         self._began_s = self._moved_s = float("-inf")
         self._is_in_force = False
         self._history = ConfineHistory()
@@ -88,15 +89,19 @@ class Confinement:
         own, folder = self._scope.own_limit(sample), self._scope.cgroup_folder
         if own is None or folder is None or sample.memory is None:
             return "the job has no scope"
-        self._asked_bytes = confined_limit_bytes(own.used_bytes, headroom_bytes)
+        self.asked_bytes = confined_limit_bytes(own.used_bytes, headroom_bytes)
         self._swap_max_bytes = (own.swap_used_bytes or 0) + swap_left_bytes(sample.memory)
         self.is_active, self._is_in_force = True, False
         self._began_s = self._moved_s = sample.clock_s
         self._history = ConfineHistory(self._rate_so_far())
         self._rest = RestPressure(folder, self._scope.top_folder or folder)
         self._cpu = KeptFile(f"{folder}/cpu.stat")
-        self._scope.change(MemoryMax=self._asked_bytes, MemorySwapMax=self._swap_max_bytes, IOWeight=LOW_IO_WEIGHT)
+        self._ask()
         return "done"
+
+    def _ask(self) -> None:
+        swap_max = {} if self._swap_max_bytes is None else {"MemorySwapMax": self._swap_max_bytes}
+        self._scope.change(MemoryMax=self.asked_bytes, IOWeight=LOW_IO_WEIGHT, **swap_max)
 
     def end(self) -> None:
         """The limit follows the machine again as it did before (limit.py), from the next sample on."""
@@ -113,7 +118,10 @@ class Confinement:
         own = self._scope.own_limit(sample)
         if not self.is_active or own is None or sample.memory is None or self._rest is None:
             return None
-        if not self._is_in_force and own.limit_bytes > self._asked_bytes:
+        if not self._is_in_force and own.limit_bytes > self.asked_bytes:
+            if sample.clock_s - self._moved_s >= ASK_AGAIN_S:
+                self._moved_s = sample.clock_s
+                self._ask()
             return None
         self._is_in_force = True
         self._rest_now = self._rest.read(sample.clock_s)
