@@ -87,6 +87,7 @@ class Confined:
     is_stuck: bool = False
     rest_suffers: str | None = None
     has_settled: bool = False
+    since_s: float = 0.0  # when the limit was first in force
     rate: float | None = None
     rate_before: float | None = None
     left: float | None = None  # of the job's progress, in its unit
@@ -113,9 +114,11 @@ class ConfineHistory:
     def __init__(self, rate_before: float | None = None) -> None:
         self._rate_before = rate_before
         self._readings: deque[ConfineReading] = deque()
+        self._since_s: float | None = None
 
     def add(self, reading: ConfineReading) -> Confined:
         kept = self._readings
+        self._since_s = reading.clock_s if self._since_s is None else self._since_s
         if len(kept) >= 2 and kept[-1].clock_s - kept[-2].clock_s < STEP_S:
             kept.pop()
         kept.append(reading)
@@ -130,6 +133,7 @@ class ConfineHistory:
             is_stuck=self._is_stuck(),
             rest_suffers=self._rest_suffers(),
             has_settled=self._has_settled(),
+            since_s=self._since_s,
             rate=self._progress_rate(),
             rate_before=self._rate_before,
             left=None if reading.done is None or reading.total is None else max(reading.total - reading.done, 0),
@@ -323,6 +327,8 @@ def _while_paused(
     if state.paused_by == By.USER or state.paused_s is None:
         return None
     waited_s = forecast.clock_s - state.paused_s
+    if state.paused_s <= confined.since_s:  # Until then it was held as any other job.
+        return Action(Step.RESUME, f"it is confined to {format_size(confined.limit_bytes)}")
     if state.short_since_s is None:
         if waited_s < settings.thrash_wait_s:
             return None

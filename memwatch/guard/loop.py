@@ -209,7 +209,7 @@ class Guard:
             self._carry_out(Action(Step.RELEASE, "systemd did not set the limit"), By.GUARD)
         if not self._confinement.is_active:
             self._scope.follow(sample, self._reserve)
-        elif self._decisions.confined is not None:
+        elif self._decisions.confined is not None and not self._actor.is_paused:
             may_rise = state.confined_by == By.GUARD
             self._confinement.follow(sample, self._decisions.confined, outlook, may_rise)
         if self._actor.is_paused:

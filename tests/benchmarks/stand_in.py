@@ -1,6 +1,6 @@
 """A stand-in for a desktop: a working set that is touched 20 times a second. Prints how long each touch took.
 
-python stand_in.py MEBIBYTES FILE
+python stand_in.py MEBIBYTES FILE [WINDOW_MEBIBYTES]
 
 Half of it is memory of its own, half is mapped from FILE, as programs and their libraries are; and with every touch a
 window is drawn, in memory that is new. Every line is the Unix time and the seconds from when the touch was due until
@@ -14,7 +14,7 @@ import time
 
 TOUCHES_A_SECOND = 20
 PAGE_BYTES = 4096
-WINDOW_BYTES = 8 << 20  # 1920 x 1080
+WINDOW_BYTES = int(sys.argv[3] if len(sys.argv) > 3 else 8) << 20  # 8 MiB: 1920 x 1080
 
 
 def draw() -> None:

@@ -178,3 +178,20 @@ def test_a_run_begins_when_its_job_does(tmp_path: Path) -> None:
     done = memwatch("run", "--ui", "none", "--", "date", "+%s.%N")
     (run,) = json.loads(memwatch("runs", "--json").out)["runs"]
     assert run["started_t"] <= float(done.out)
+
+
+def test_a_confined_run_says_how_it_goes_on() -> None:
+    words = "confined to 450.0 MiB: 1.2 GiB in swap"
+    journal = Journal.open(None, ["python", "train.py"])
+    journal.start({}, {"scope": None})
+    journal.sample(sample(job_bytes=3 << 30))
+    journal.action("confine", [1], "guard", "done", None, reason="full")
+    journal.verdict("watch", words, None, confined_bytes=450 << 20)
+    (line,) = memwatch("runs").out.splitlines()[1:]
+    assert " confined " in line
+    assert "confine:1" in line
+    assert line.endswith(f"python train.py ({words})")
+    journal.exit(0, None, None)
+    journal.close()
+    (found,) = json.loads(memwatch("runs", "--json").out)["runs"]
+    assert (found["state"], found["confined"]) == ("done", words)

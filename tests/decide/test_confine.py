@@ -97,6 +97,15 @@ def test_until_the_limit_is_in_force_the_job_is_held_as_any_other() -> None:
     assert step(state, replace(HOG, clock_s=100.1), None) == Step.PAUSE
 
 
+def test_a_job_that_was_held_until_then_runs_on_once_its_limit_is_in_force() -> None:
+    state = after(ActionState(), Action(Step.CONFINE, ""), 100.0, By.GUARD, AUTO)
+    pause = act(state, replace(HOG, clock_s=100.1, headroom_bytes=-50 * MIB), None)
+    assert pause is not None
+    state = after(state, pause, 100.1, By.GUARD, AUTO)
+    seen = replace(CONFINED, since_s=103.0)
+    assert step(state, replace(STEADY, clock_s=103.0, headroom_bytes=-50 * MIB), seen) == Step.RESUME
+
+
 def test_a_confined_job_that_swaps_itself_is_left_alone() -> None:
     seen = history(70, swap_bytes_s=20 * MIB, stall=0.9)
     assert step(IS_CONFINED, STEADY, seen) is None

@@ -51,6 +51,7 @@ class Confinement:
         self.asked_bytes = 0
         self._began_s = self._moved_s = float("-inf")
         self._is_in_force = False
+        self._is_squeezed = False  # Memory was reclaimed, and the limit has not followed yet.
         self._history = ConfineHistory()
         self._rest: RestPressure | None = None
         self._rest_now: Pressure | None = None
@@ -166,7 +167,8 @@ class Confinement:
             return
         if self._reclaimer.is_busy:
             return
-        if self._reclaimer.take_done():
+        if self._is_squeezed:
+            self._is_squeezed = False
             charged = read_number(f"{folder}/memory.current")
             if charged is not None and charged + SMALLEST_STEP_BYTES < confined.limit_bytes:
                 self._moved_s = sample.clock_s
@@ -182,7 +184,7 @@ class Confinement:
         if move.limit_bytes is not None:
             self._scope.change(MemoryMax=move.limit_bytes)
         else:
-            self._reclaimer.start(move.reclaim_bytes)
+            self._is_squeezed = self._reclaimer.start(move.reclaim_bytes)
 
     def _follow_swap(self, sample: Sample, confined: Confined) -> None:
         """Others use and free swap, too."""

@@ -15,7 +15,6 @@ class Reclaimer:
     def __init__(self, folder: str | None, in_background: bool = True) -> None:
         self._path = None if folder is None else f"{folder}/memory.reclaim"
         self._background = Background("reclaim", in_background)
-        self._is_done = False
         self._stopping = False
 
     @property
@@ -33,11 +32,6 @@ class Reclaimer:
         self._stopping = False
         return self._background.start(lambda: self._reclaim(size_bytes))
 
-    def take_done(self) -> bool:
-        """Whether something was reclaimed since this was asked last."""
-        done, self._is_done = self._is_done, False
-        return done
-
     def stop(self) -> None:
         """After the chunk that is under way."""
         self._stopping = True
@@ -52,8 +46,6 @@ class Reclaimer:
                     os.write(fd, str(chunk).encode())
                 except OSError:
                     break  # EAGAIN: less than that could be taken. What came free is seen in the samples.
-                finally:
-                    self._is_done = True
                 size_bytes -= chunk
         finally:
             os.close(fd)

@@ -77,3 +77,21 @@ def test_words_are_cut_and_numbers_are_not() -> None:
 def test_before_the_first_sample_memory_is_not_said_to_be_unreadable() -> None:
     (line,) = memory_panel.lines(picture_of(script.start()), Look(), 60, 5)
     assert text_of(line) == "no sample yet"
+
+
+CONFINED = "confined to 450.0 MiB: 1.2 GiB in swap, 12.0 MiB/s, done in about 6 min 00 s instead of 60 s"
+
+
+@pytest.mark.parametrize("width", [70, 80, 100, 120])
+def test_a_confined_job_says_so_with_its_numbers_first(width: int) -> None:
+    picture = picture_of(script.start(), script.verdict(1, "watch", CONFINED, confined_bytes=450 << 20))
+    shown = drawn(picture, width)
+    assert "CONFINED to 450.0 MiB" in shown
+    assert [key for key in ("[f]", "[p]", "[x]") if key not in shown] == []
+    assert (width < 120) or "1.2 GiB in swap" in shown
+
+
+def test_a_pause_says_what_it_has_freed() -> None:
+    freed = script.verdict(110, "warn", "x", resume_needs_bytes=1288490188, paged_out_bytes=860 << 20)
+    shown = drawn(picture_of(script.start(), PAUSE, freed), 140)
+    assert "unless 1.2 GiB more are free (860.0 MiB freed by paging it out)" in shown
