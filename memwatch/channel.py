@@ -98,12 +98,13 @@ def peer_of(line: socket.socket) -> tuple[int, int]:
 def channel() -> Channel | None:
     """This job's channel, or None outside memwatch. It can be had once: what this process starts will not find it."""
     address = os.fsencode(os.environ.get(VARIABLE, ""))
-    if not address.startswith((ADDRESS_PREFIX.encode(), b"/")) or len(address) > MOST_ADDRESS_BYTES:
+    prefix = ADDRESS_PREFIX.encode() if IS_LINUX else b"/"
+    if not address.startswith(prefix) or len(address) > MOST_ADDRESS_BYTES:
         return None
     line = socket.socket(socket.AF_UNIX)
     line.setblocking(False)  # A guard that does not accept must not keep the job waiting.
     try:
-        if address.startswith(b"/"):
+        if not IS_LINUX:
             owner_uid = os.stat(os.path.dirname(address)).st_uid
             line.connect(address)
         else:

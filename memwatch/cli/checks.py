@@ -52,15 +52,23 @@ def all_checks(
         missing = dict(machine.missing())
     finally:
         machine.close()
+    if IS_LINUX:
+        checks = [
+            memory_check(sample.memory, missing),
+            swap_check(sample.memory),
+            pressure_check(missing),
+            paging_check(missing),
+            cgroup_check(sample, missing, proc_root, sys_root),
+            children_check(missing),
+            gpu_check(sample.gpus, missing),
+            scope_check(proc_root, sys_root, run_root),
+        ]
+    else:
+        from memwatch.cli.portable_checks import portable_checks
+
+        checks = portable_checks(sample, missing)
     return [
-        memory_check(sample.memory, missing),
-        swap_check(sample.memory),
-        pressure_check(missing),
-        paging_check(missing),
-        cgroup_check(sample, missing, proc_root, sys_root),
-        children_check(missing),
-        gpu_check(sample.gpus, missing),
-        scope_check(proc_root, sys_root, run_root),
+        *checks,
         state_check(),
         vocabulary_check(),
         package_check("parquet files", ["pyarrow"], "parquet files cannot be tokenized"),
@@ -73,7 +81,8 @@ def memory_check(memory: Memory | None, missing: Mapping[str, str]) -> Check:
         found = f"{format_size(memory.total_bytes)}, {format_size(memory.available_bytes)} of it available"
         return Check("memory", Word.OK, found)
     why = "without it memwatch cannot forecast or protect anything"
-    return Check("memory", Word.PROBLEM, missing.get("host memory", "unknown"), why, "mount /proc")
+    advice = "mount /proc" if IS_LINUX else "reinstall psutil: pip install --force-reinstall psutil"
+    return Check("memory", Word.PROBLEM, missing.get("host memory", "unknown"), why, advice)
 
 
 def swap_check(memory: Memory | None) -> Check:

@@ -6,9 +6,14 @@ It loads nothing that the guard has not loaded by then, because the job waits fo
 from memwatch.on_linux import IS_LINUX
 from memwatch.probe.files import number_after, read_file
 
+_WHY, _REMEDY = (
+    ("there is neither /proc/meminfo nor a cgroup limit", "mount /proc")
+    if IS_LINUX
+    else ("psutil does not read it", "reinstall psutil")
+)
 NOTHING_TO_GUARD_BY = (
-    "memory cannot be read here (there is neither /proc/meminfo nor a cgroup limit), so memwatch would guard nothing; "
-    "mount /proc, or run the job without protection: memwatch run --unguarded -- COMMAND"
+    f"memory cannot be read here ({_WHY}), so memwatch would guard nothing; "
+    f"{_REMEDY}, or run the job without protection: memwatch run --unguarded -- COMMAND"
 )
 
 

@@ -52,15 +52,16 @@ def spawn(start: JobStart, before_it_runs: Callable[[int], None] | None = None) 
     if not start.command[0]:
         raise CannotStart(start.command[0], errno.ENOENT)  # As the kernel would say; Python does not ask it.
     parent = os.getpid()
+    has_own_session = start.output_fd is not None or _needs_own_session()
     reader, writer = os.pipe()
     gate, opener = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(opener)
-        _become_the_job(start, parent, writer, gate)
+        _become_the_job(start, has_own_session, parent, writer, gate)
     os.close(writer)
     os.close(gate)
-    if start.output_fd is None:
+    if not has_own_session:
         with suppress(OSError):
             os.setpgid(pid, pid)  # Both sides do it, so that neither has to wait for the other.
     try:
@@ -86,12 +87,29 @@ def containment(lowers_priority: bool) -> dict[str, object]:
     return {"process_group": True, "oom_score_adj": OOM_SCORE, **priority}
 
 
-def _become_the_job(start: JobStart, parent: int, writer: int, gate: int) -> None:
+def _needs_own_session() -> bool:
+    """Where the job becomes init's child when the guard dies, and there is no terminal that ties it to this session.
+
+    A stopped process group that loses its last parent in its session gets SIGHUP from the kernel, and most programs end
+    by it. One in a session of its own has none to lose.
+    """
+    if IS_LINUX:
+        return False
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR))
+    except OSError:
+        return True
+    return False
+
+
+def _become_the_job(start: JobStart, has_own_session: bool, parent: int, writer: int, gate: int) -> None:
     """In the forked child: never returns."""
     try:
-        if start.output_fd is None:
-            os.setpgid(0, 0)
+        if has_own_session:
+            os.setsid()
         else:
+            os.setpgid(0, 0)
+        if start.output_fd is not None:
             _take_own_terminal(start.output_fd)
         _take_signals(start)
         for number in BY_TERMINAL:  # Until it runs: here nobody would continue it.
@@ -140,7 +158,6 @@ def _take_terminal() -> None:
 
 def _take_own_terminal(fd: int) -> None:
     """Nobody types there, and nobody is asked: the job reads an empty input, and writes where the guard can read."""
-    os.setsid()
     fcntl.ioctl(fd, termios.TIOCSCTTY, 0)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
