@@ -17,6 +17,7 @@ from memwatch.model.units import format_count, format_duration, format_size
 # Elsewhere than on a terminal: every second at first, so that one sees it move; then less, for the sake of log files.
 EVERY_SECOND_FOR_S = 30.0
 LATER_EVERY_S = 10.0
+CONFINED_EVERY_S = 30.0  # how a confined job goes on
 # A shorter run about which memwatch had nothing to say leaves standard error to the job: scripts compare it.
 LONG_RUN_S = 10.0
 
@@ -39,8 +40,10 @@ class PlainView:
         self._warnings = 0
         self._run_started_t: float | None = None
         self._peak_job_bytes: int | None = None
+        self._confined_t: float | None = None  # when the last line about it was written
 
     def show(self, event: dict[str, Any]) -> None:
+        self._say_confined(event)
         match event.get("event"):
             case "output":
                 self._pass_on(str(event.get("text", "")))
@@ -62,6 +65,18 @@ class PlainView:
                 if (line := line_for(event)) is not None:
                     self._warnings += kind == "verdict" and event.get("level") == "warn"
                     self._write_line(f"memwatch: {printable(line)}")
+
+    def _say_confined(self, event: dict[str, Any]) -> None:
+        t = event.get("t")
+        if event.get("event") != "verdict" or not isinstance(t, int | float):
+            return
+        if "confined_bytes" not in event:
+            self._confined_t = None
+        elif self._confined_t is None:
+            self._confined_t = t  # The action has said so.
+        elif t - self._confined_t >= CONFINED_EVERY_S and event.get("level") == self._level:
+            self._confined_t = t
+            self._write_line(f"memwatch: {printable(str(event.get('reason')))}")
 
     def _is_worth_a_word(self, event: dict[str, Any], summary: RunSummary) -> bool:
         """Elsewhere than on a terminal. A job that failed by itself has said why: its own words come last."""

@@ -82,3 +82,14 @@ def test_a_job_that_leaves_a_process_behind_is_told_of_also_after_a_short_run() 
 def test_a_failing_job_of_a_script_is_not_commented_on() -> None:
     done = memwatch("run", "--no-record", "--", sys.executable, "-c", "import sys; sys.exit('my own words')")
     assert (done.code, done.err) == (1, "my own words\n")
+
+
+def test_a_confined_job_gets_a_line_now_and_then() -> None:
+    words = "confined to 450.0 MiB: 1.2 GiB in swap"
+    verdict = {"event": "verdict", "level": "watch", "reason": words, "confined_bytes": 450 << 20}
+    confine = {"t": 1000.0, "event": "action", "action": "confine", "by": "guard", "reason": "450.0 MiB; full in 1 s"}
+    lines = said(START, confine, *(verdict | {"t": 1000.0 + second} for second in range(70)))
+    assert lines == [
+        "memwatch: confined the job to the memory it has: 450.0 MiB; full in 1 s",
+        *[f"memwatch: {words}"] * 2,
+    ]

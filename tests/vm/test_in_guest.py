@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.guest import boot, guest_folder, obstacle
+from tests.vm.guest import GuestMachine, boot, guest_folder, obstacle
 
 # Emulated, and on a busy machine: 10 minutes were seen.
 HANG_S = 1800
@@ -17,5 +17,16 @@ def test_the_scope_holds_on_a_real_machine(tmp_path: Path, request: pytest.Fixtu
     if (why := obstacle(folder)) is not None:
         pytest.skip(f"{why}: make test-vm")
     written = boot(folder, tmp_path, HANG_S)
+    print(written)
+    assert written.endswith("memwatch-guest: exit 0\n"), written
+
+
+def test_a_confined_job_finishes_beside_a_desktop(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("--vm"):
+        pytest.skip("takes minutes, and a guest that is made by: make test-vm")
+    folder = guest_folder()
+    if (why := obstacle(folder)) is not None:
+        pytest.skip(f"{why}: make test-vm")
+    written = boot(folder, tmp_path, HANG_S, GuestMachine("guest-confine", memory_mib=768, swap_mib=3072))
     print(written)
     assert written.endswith("memwatch-guest: exit 0\n"), written
