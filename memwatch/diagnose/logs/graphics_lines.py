@@ -10,8 +10,10 @@ _AMD = re.compile(
 _AMD_PROCESS = re.compile(r".*amdgpu.*\bProcess (?:information: process )?(?P<name>\S.*?)? ?\bpid (?P<pid>\d+)")
 _AMD_RESET = re.compile(r".*amdgpu.*GPU reset begin")
 _AMD_FAULT = re.compile(r"amdgpu .*?(?:page fault(?!.*for process)|\bfor process (?P<name>.*?) pid (?P<pid>\d+))")
-_RADEON = re.compile(r".*radeon.*(?:ring \d+ stalled for more than|GPU lockup|GPU softreset)")
+# No other driver says it in these words, so its name need not stand before them.
+_RADEON = re.compile(r".*(?:ring \d+ stalled for more than|GPU lockup \(current fence|GPU softreset: )")
 _I915 = re.compile(r"(?:\[drm\] |i915 )?.*GPU HANG: ecode [^,]*(?:, in (?P<name>.+?) \[(?P<pid>\d+)\])?")
+_I915_STUCK = re.compile(r"\[drm(?::ring_stuck)?\].*(?:stuck (?:wait )?on \w+ ring|GPU crash dump saved)")
 _I915_RESET = re.compile(
     r"(?:i915 |drm/i915).*(?:(?P<name>\S+?)\[(?P<pid>\d+)\] context reset due to GPU hang|Resetting (?:chip|\w+) "
     r"(?:for|after)|GPU recovery timed out|reset request timed out)"
@@ -33,21 +35,21 @@ _BOARD = re.compile(
 _DRIVERS = (
     ("amdgpu", (_AMD_PROCESS, _AMD_FAULT, _AMD, _AMD_RESET)),
     ("radeon", (_RADEON,)),
-    ("i915", (_I915, _I915_RESET)),
+    ("i915", (_I915, _I915_RESET, _I915_STUCK)),
     ("xe", (_XE,)),
     ("nouveau", (_NOUVEAU,)),
 )
 
 HINT = (
     r"timeout|timed out|GPU HANG|GPU hang|GPU reset|Process |Timedout|Engine reset|nouveau|page fault|ring \d+ stalled|"
-    r"GPU lockup|gpu lockup|hung GPU|for hang|wedged"
+    r"GPU lockup|gpu lockup|hung GPU|for hang|wedged|softreset|stuck|crash dump"
 )
 
 
 def read_graphics_line(t: float | None, text: str) -> GpuHang | None:
     detail = text[:MOST_DETAIL_CHARACTERS]
     for driver, patterns in _DRIVERS:
-        if driver not in text and not (driver == "i915" and "GPU HANG" in text):
+        if driver not in text and driver not in ("i915", "radeon"):
             continue
         for pattern in patterns:
             if (match := pattern.match(text)) is not None:

@@ -37,14 +37,16 @@ _GPU_FULL = re.compile(
 )
 # One of these stands in every line that begins something; nearly all lines of a log have none, and cost one look.
 _HINT = re.compile(
-    rf"{OOM_HINT}|{FAULT_HINT}|INFO: task|NVRM|nvidia|amdgpu|i915|xe |\[TTM\]|\[drm\]|No space left|ENOSPC|out-of-data|"
+    rf"{OOM_HINT}|{FAULT_HINT}|INFO: task|NVRM|nvidia|amdgpu|i915|xe |\[TTM\]|\[drm\]|No space left|ENOSPC|errno=-28|error -28|out-of-data|"
     rf"microsoft-standard|WSL ?2|zram|allocation stalls|{DAEMON_HINT}"
 )
 _WSL = re.compile(r".*(?:microsoft-standard|\bWSL ?2\b)")
 _POD_LIMIT = re.compile(r"\s+memory: +(?P<limit>\d+(?:\.\d+)?[KMGT]i?)$")
 _CAUSED_BY = re.compile(r"caused by previous Xid (?P<code>\d+)")
 _ABSURD = re.compile(r"\d{19}")  # No number in a log is that long, and Python refuses to read one of thousands.
-_FULL_DISK = re.compile(r".*(?:No space left on device|\bENOSPC\b|switching pool to out-of-data-space)")
+_FULL_DISK = re.compile(
+    r".*(?:No space left on device|errno=-28\b|\(error -28\)|\bENOSPC\b|switching pool to out-of-data-space)"
+)
 
 
 class Platform(StrEnum):

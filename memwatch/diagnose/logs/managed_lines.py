@@ -18,6 +18,7 @@ _KILLS = tuple(
         (Manager.SLURM, r"Exceeded (?:job|step) memory limit"),
         (Manager.SLURM, r"\bState: OUT_OF_MEMORY\b|^\s*(?P<what>\d[\w.+]*) .*\bOUT_OF_ME(?:M\w*|\+)"),
         (Manager.KUBERNETES, r"System ?OOM encountered, victim process: (?P<victim>[^,]+), pid: \d+"),
+        (Manager.KUBERNETES, r"Cgroup ?OOM encountered, victim process: (?P<what>[^,]+), pid: \d+"),
         (Manager.KUBERNETES, r"^\s*\"?[Rr]eason\"?:\s+\"?OOM ?Killed\"?,?$"),
         (Manager.KUBERNETES, r"^(?:\S+ +)?(?P<what>[a-z\d][\w.-]+) +\d+/\d+ +OOMKilled +\d"),
         (Manager.DOCKER, r"^\s*\"?OOMKilled\"?: ?true"),

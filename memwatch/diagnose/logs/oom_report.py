@@ -32,7 +32,7 @@ _THROUGH_CGROUP = re.compile(
     r"\bmem_cgroup_(?:out_of_memory|oom_synchronize|oom)\b|\btry_charge_memcg\b|(?<!\? )\b_*mem_cgroup_try_charge\b"
 )
 _THROUGH_MACHINE = re.compile(
-    r"^\s*(?:\[<[0-9a-f]+>\] )?__alloc_(?:pages|frozen_pages)\w*(?:slowpath|may_oom)|out_of_memory from __alloc_pages|"
+    r"^\s*(?:\[<[0-9a-f]+>\] )?__alloc_(?:pages|frozen_pages)(?:\w*(?:slowpath|may_oom)|(?:_nodemask)?\+0x)|out_of_memory from __alloc_pages|"
     r"^\s*(?:\[<[0-9a-f]+>\] )?pagefault_out_of_memory"
 )
 _CHOSEN = re.compile(
@@ -53,14 +53,17 @@ _REAPED = re.compile(r"oom_reaper: reaped process (?P<pid>\d+) \((?P<name>.*?)\)
 _EXITING = re.compile(
     r"(?P<before>.*?)ut of memory: OOM victim (?P<pid>\d+) \((?P<name>.*?)\) is already exiting(?P<rest>)"
 )
-# What begins a report of which the first lines are missing.
+# What begins a report of which the first lines are missing: also its stack, which nothing else has.
+_OOM_FRAME = re.compile(
+    r"\s*(?:\[<[0-9a-f]+>\] )?(?:oom_kill_process|out_of_memory|mem_cgroup_out_of_memory)[\w.]*\+0x"
+)
 _BEGINS_CUT = re.compile(
     r"oom-kill:constraint=|Task in /.* killed as a result of limit|memory: usage \d+kB, limit|Memory cgroup stats for /"
 )
 # One of these stands in every line that can begin a report.
 HINT = (
     r"oom|Killed process|ut of memory|SysRq|sysrq|pages (?:of )?RAM|Mem-Info|pid *\]|killed as a result of limit|"
-    r"failcnt|cgroup stats"
+    r"failcnt|cgroup stats|out_of_memory"
 )
 
 
@@ -175,6 +178,10 @@ class OomReader:
         if self._open is not None and self.is_reading:
             self._take(self._open, text)
             self.is_reading = self._open is not None and _is_near(self._open.t, t)
+        elif _OOM_FRAME.match(text) is not None and (self._open is None or not self._open.has_kill):
+            report = self._report(t)
+            report.is_oom = True
+            self._take(report, text)
         elif _BEGINS_CUT.match(text) is not None or is_table_head(text) or is_memory_line(text):
             self._take(self._report(t), text)
 
