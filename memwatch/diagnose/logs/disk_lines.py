@@ -42,7 +42,7 @@ _DISKS = tuple(
         (DiskTrouble.ERROR, rf"EXT[234]-fs error \(device {_BLOCK}\)"),
         (DiskTrouble.ERROR, r"BTRFS error.* bdev (?:/dev/)?(?P<device>\S+) errs: (?!wr 0, rd 0, flush 0, corrupt 0)"),
         (DiskTrouble.ERROR, rf"BTRFS (?:warning|error|critical).*\(device {_BLOCK}.*(?:csum failed|corrupt leaf)"),
-        (DiskTrouble.ERROR, rf"BTRFS:? (?:error|critical) \(device {_BLOCK}(?!.* errs: wr 0, rd 0, flush 0, corrupt 0)"),
+        (DiskTrouble.ERROR, rf"BTRFS:? (?:error|critical) \(device {_BLOCK}(?!.* errs: wr 0, rd 0, flush 0,)"),
         (DiskTrouble.ERROR, rf"sd \S+ \[{_BLOCK}\].*Sense Key : (?:Medium|Hardware) Error"),
         (DiskTrouble.ERROR, rf"{_ATA}error: \{{.*\bUNC\b"),
         (DiskTrouble.TIMEOUT, rf"{_ATA}(?:exception Emask|failed command: (?:READ|WRITE|FLUSH))"),

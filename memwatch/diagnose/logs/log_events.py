@@ -37,8 +37,8 @@ _GPU_FULL = re.compile(
 )
 # One of these stands in every line that begins something; nearly all lines of a log have none, and cost one look.
 _HINT = re.compile(
-    rf"{OOM_HINT}|{FAULT_HINT}|INFO: task|NVRM|nvidia|amdgpu|i915|xe |\[TTM\]|\[drm\]|No space left|ENOSPC|errno=-28|error -28|out-of-data|"
-    rf"microsoft-standard|WSL ?2|zram|allocation stalls|{DAEMON_HINT}"
+    rf"{OOM_HINT}|{FAULT_HINT}|INFO: task|NVRM|nvidia|amdgpu|i915|xe |\[TTM\]|\[drm\]|No space left|ENOSPC|"
+    rf"errno=-28|error -28|out-of-data|microsoft-standard|WSL ?2|zram|allocation stalls|{DAEMON_HINT}"
 )
 _WSL = re.compile(r".*(?:microsoft-standard|\bWSL ?2\b)")
 _POD_LIMIT = re.compile(r"\s+memory: +(?P<limit>\d+(?:\.\d+)?[KMGT]i?)$")

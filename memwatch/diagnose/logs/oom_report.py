@@ -32,8 +32,8 @@ _THROUGH_CGROUP = re.compile(
     r"\bmem_cgroup_(?:out_of_memory|oom_synchronize|oom)\b|\btry_charge_memcg\b|(?<!\? )\b_*mem_cgroup_try_charge\b"
 )
 _THROUGH_MACHINE = re.compile(
-    r"^\s*(?:\[<[0-9a-f]+>\] )?__alloc_(?:pages|frozen_pages)(?:\w*(?:slowpath|may_oom)|(?:_nodemask)?\+0x)|out_of_memory from __alloc_pages|"
-    r"^\s*(?:\[<[0-9a-f]+>\] )?pagefault_out_of_memory"
+    r"^\s*(?:\[<[0-9a-f]+>\] )?__alloc_(?:pages|frozen_pages)(?:\w*(?:slowpath|may_oom)|(?:_nodemask)?\+0x)|"
+    r"out_of_memory from __alloc_pages|^\s*(?:\[<[0-9a-f]+>\] )?pagefault_out_of_memory"
 )
 _CHOSEN = re.compile(
     r"(?P<before>.*?)ut of memory(?: \(oom_kill_allocating_task\))?: Kill process (?P<pid>\d+)"
@@ -54,9 +54,7 @@ _EXITING = re.compile(
     r"(?P<before>.*?)ut of memory: OOM victim (?P<pid>\d+) \((?P<name>.*?)\) is already exiting(?P<rest>)"
 )
 # What begins a report of which the first lines are missing: also its stack, which nothing else has.
-_OOM_FRAME = re.compile(
-    r"\s*(?:\[<[0-9a-f]+>\] )?(?:oom_kill_process|out_of_memory|mem_cgroup_out_of_memory)[\w.]*\+0x"
-)
+_OOM_FRAME = re.compile(r"\s*(?:\[<[0-9a-f]+>\] )?(?:oom_kill_process|(?:mem_cgroup_)?out_of_memory)[\w.]*\+0x")
 _BEGINS_CUT = re.compile(
     r"oom-kill:constraint=|Task in /.* killed as a result of limit|memory: usage \d+kB, limit|Memory cgroup stats for /"
 )

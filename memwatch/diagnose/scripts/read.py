@@ -315,6 +315,9 @@ class _Reader(ast.NodeVisitor):
             self._note(Pattern.TOKEN_LIST, node)
         elif over_data and of_the_loop and all(is_plain(test) for test in self._tests):
             self._note(Pattern.WHOLE_TEXT if kind == Kind.EMPTY_TEXT else Pattern.RECORD_LIST, node)
+        elif over_data and of_the_loop:
+            self._not_followed(node, f"{name} takes in what passes a test, and how much that is does not show")
+            return
         elif not any(self._is_load(value) for value in values):
             if of_the_loop and not over_data and not all(loop.is_bounded for loop in self._loops):
                 self._ask_about_loop(node)

@@ -80,7 +80,7 @@ FRESH_SCRIPTS_2 = {
             if row['seen'] == previous:
                 sub_result += ' ' + str(row['text'])
             else:
-                result[row['time']] = sub_result
+                result[row['time']] = sub_result  # HOLDS
                 sub_result = str(row['text'])
         """,
     "memmap_of_batches": """

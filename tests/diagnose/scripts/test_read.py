@@ -14,6 +14,9 @@ from memwatch.diagnose.scripts.script_forecast import InputForecast
 from memwatch.model.units import GIB
 from tests.diagnose.scripts.collection import NOT_FOLLOWED, SCRIPTS
 from tests.diagnose.scripts.fresh_scripts import FRESH_SCRIPTS, SOURCES
+from tests.diagnose.scripts.fresh_scripts_2 import FRESH_SCRIPTS_2, SOURCES_2
+
+ALL_SCRIPTS = SCRIPTS | FRESH_SCRIPTS | FRESH_SCRIPTS_2
 
 EXAMPLES = Path(__file__).parent / "examples"
 
@@ -127,9 +130,9 @@ def test_what_is_fine_is_passed_over(source: str) -> None:
     assert hits(source) == []
 
 
-@pytest.mark.parametrize("name", [*SCRIPTS, *FRESH_SCRIPTS])
+@pytest.mark.parametrize("name", ALL_SCRIPTS)
 def test_the_marked_lines_of_the_collection_are_found_and_no_others(name: str) -> None:
-    text = dedent((SCRIPTS | FRESH_SCRIPTS)[name]).strip()
+    text = dedent(ALL_SCRIPTS[name]).strip()
     marked = [number for number, line in enumerate(text.splitlines(), 1) if line.endswith("# HOLDS")]
     assert sorted({hit.line for hit in read_script(text)}) == marked
 
@@ -188,8 +191,8 @@ def test_a_forecast_from_the_size_alone_says_so() -> None:
 
 
 def test_every_collected_script_names_its_source() -> None:
-    assert set(SOURCES) == set(FRESH_SCRIPTS)
-    assert not set(SCRIPTS) & set(FRESH_SCRIPTS)
+    assert (set(SOURCES), set(SOURCES_2)) == (set(FRESH_SCRIPTS), set(FRESH_SCRIPTS_2))
+    assert len(ALL_SCRIPTS) == len(SCRIPTS) + len(FRESH_SCRIPTS) + len(FRESH_SCRIPTS_2)
 
 
 def test_no_all_clear_for_a_script_that_gives_its_input_away() -> None:
