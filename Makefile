@@ -1,6 +1,7 @@
 # make demo    install into .venv, make a small text file, and tokenize it to the end
 # make test    install what the tests need, and run those that take no more than a moment each (some minutes)
 # make test-all  run every test, those with real hogs, kills and long texts too (10 to 20 minutes; some need root)
+# make test-portable  test with psutil alone and every Linux-only call refused, as macOS would run it (minutes)
 # make test-vm  boot a Debian guest and test there what needs systemd and cgroup v2 (minutes; the first time as root)
 # make vm-guest  make that guest, if there is none yet, without booting it
 # make faults  harm tokenize runs in every way, TIMES times each, and compare what they make (about TIMES minutes)
@@ -21,7 +22,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 TESTS ?=
 
-.PHONY: coverage demo test test-all test-vm vm-guest faults soak lint benign curves bench screenshots clean
+.PHONY: coverage demo test test-all test-portable test-vm vm-guest faults soak lint benign curves bench screenshots clean
 
 demo: $(VENV)/installed
 	@echo "== making demo/text.txt from Python's own documentation and library"
@@ -38,6 +39,13 @@ test: $(VENV)/installed-dev
 test-all: $(VENV)/installed-dev
 	@echo "== running all tests (10 to 20 minutes)"
 	@$(BIN)/python -m pytest --all --numprocesses 2 --dist loadfile
+
+PORTABLE := tests/guard/test_wrapper.py tests/cli/test_plain.py tests/cli/test_runs.py tests/cli/test_attach.py \
+  tests/test_job.py tests/tokenize/test_end_to_end.py tests/estimate
+
+test-portable: $(VENV)/installed-dev
+	@$(BIN)/python -m pytest tests/portable
+	@MEMWATCH_PROBE=portable $(BIN)/python -m pytest $(PORTABLE)
 
 # Tests of cost and memory fail beside the measuring; what is reached counts all the same.
 coverage: $(VENV)/installed-dev

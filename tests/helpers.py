@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
+from memwatch.on_linux import IS_LINUX
 from memwatch.tokenize.blocks import Block, BlockReader, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import Engine
@@ -19,6 +21,8 @@ from memwatch.tokenize.inputs import look_at
 from memwatch.tokenize.messages import Counts
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
+
+linux_only = pytest.mark.skipif(not IS_LINUX, reason="MEMWATCH_PROBE=portable: only Linux has what this tests")
 
 # A hang is a failure; how long something takes is not. An emulated machine (tests/vm) takes many times as long.
 HANG_S = int(os.environ.get("MEMWATCH_TEST_HANG_S", "120"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.guard.processes import Guarded, children, send, state_of, wait_until
-from tests.helpers import HANG_S, error_of, memwatch
+from tests.helpers import HANG_S, error_of, linux_only, memwatch
 
 
 def run(*command: object, **options: object) -> "subprocess.CompletedProcess[str]":
@@ -155,6 +155,7 @@ def test_timeout_around_memwatch_ends_the_job(tmp_path: Path) -> None:
     wait_until(lambda: state_of(pid) is None, "the job ends")
 
 
+@linux_only
 def test_a_job_that_forks_away_is_told_of_and_let_go(tmp_path: Path) -> None:
     away = f"setsid sh -c 'echo $$ > {tmp_path}/pid; exec sleep 100' >/dev/null 2>&1 </dev/null &"
     script = f"{away} while ! [ -s {tmp_path}/pid ]; do sleep 0.02; done; exit 4"
@@ -168,6 +169,7 @@ def test_a_job_that_forks_away_is_told_of_and_let_go(tmp_path: Path) -> None:
         send(pid, signal.SIGKILL)
 
 
+@linux_only
 def test_the_job_runs_behind_the_desktop_unless_told_otherwise() -> None:
     show = "nice; cat /proc/self/oom_score_adj; ps -o pgid= -p $$; echo $$"
     niceness, oom_score, group, pid = run("sh", "-c", show).stdout.split()
