@@ -157,12 +157,12 @@ class TestTheEnd:
         assert step(paused, free, seen) == Step.RESUME
 
     def test_a_job_that_waits_for_its_pages_for_a_minute_does_not_progress(self) -> None:
-        stuck = {"stall": 0.95, "cpu": 0.01}
+        stuck = {"stall": 0.95, "cpu": 0.002}
         assert step(IS_CONFINED, STEADY, history(50, **stuck)) is None
         assert step(IS_CONFINED, STEADY, history(70, **stuck)) == Step.PAUSE
         assert step(IS_CONFINED, STEADY, history(70, **stuck, growth_bytes_s=MIB)) is None, "it grows"
         assert step(IS_CONFINED, STEADY, history(70, **stuck, done_s=1000)) is None, "it reports progress"
-        assert step(IS_CONFINED, STEADY, history(70, stall=0.95, cpu=0.3)) is None, "it computes"
+        assert step(IS_CONFINED, STEADY, history(70, stall=0.95, cpu=0.03)) is None, "it computes"
         assert step(IS_CONFINED, STEADY, history(70, stall=0.0, cpu=0.0)) is None, "it waits for something else"
 
     def test_memory_that_is_lost_all_the_same(self) -> None:
