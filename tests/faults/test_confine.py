@@ -13,13 +13,15 @@ from pathlib import Path
 import pytest
 
 from memwatch.model.units import MIB
-from tests.faults.test_scope import events, only_in_a_guest, total_bytes
+from tests.faults.test_scope import MANAGER, events, only_in_a_guest, total_bytes
 from tests.helpers import HANG_S
 
 STAND_IN = Path(__file__).parents[1] / "benchmarks" / "stand_in.py"
 DESKTOP_MIB = 60
 WINDOW_MIB = 1  # A full window of new pages 20 times a second takes all of an emulated CPU.
-LONGEST_GAP_S = 0.5
+# The gaps between frames depend on how busy the host is, which emulates the guest's CPUs: they are printed. What the
+# desktop waits for memory in all does not.
+MOST_STALLED_S = 0.5
 TIMES = int(os.environ.get("MEMWATCH_TEST_TIMES", "1"))
 BYTES_PER_TOKEN = 40  # in a list: a pointer, and an int object with what the allocator adds
 # Reads tokens of two bytes into one list, as the script of the README does, and writes them.
@@ -48,12 +50,18 @@ class Desktop:
     process: "subprocess.Popen[str]"
     output: Path
 
+    def stalled_s(self, resource: str) -> float:
+        """How long it has waited for memory, io or cpu: the pressure of its own cgroup."""
+        cgroup = Path(f"/proc/{self.process.pid}/cgroup").read_text().strip().removeprefix("0::")
+        text = Path(f"/sys/fs/cgroup{cgroup}/{resource}.pressure").read_text()
+        return int(text.partition("total=")[2].split()[0]) / 1e6
+
     def suffered(self) -> str:
-        """What of it the kernel took: pages that it had to read back, and how much is in swap."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         status = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         swapped = next(line.split()[1] for line in status if line.startswith("VmSwap:"))
-        return f"{fields[9]} major faults, {swapped} KiB in swap, CPU {(int(fields[11]) + int(fields[12])) / 100:.0f} s"
+        waited = ", ".join(f"{self.stalled_s(name):.2f} s for {name}" for name in ("memory", "io", "cpu"))
+        return f"{fields[9]} major faults, {swapped} KiB in swap, waited {waited}"
 
     def gaps_s(self, since_t: float) -> list[float]:
         lines = [line.split() for line in self.output.read_text().splitlines()[1:-1]]
@@ -64,7 +72,15 @@ class Desktop:
 def desktop(folder: Path) -> Iterator[Desktop]:
     output = folder / "desktop.txt"
     with output.open("w") as stream:
-        command = [sys.executable, str(STAND_IN), str(DESKTOP_MIB), str(folder / "programs"), str(WINDOW_MIB)]
+        own_scope = ["systemd-run", *MANAGER, "--scope", "--quiet"]
+        command = [
+            *own_scope,
+            sys.executable,
+            str(STAND_IN),
+            str(DESKTOP_MIB),
+            str(folder / "programs"),
+            str(WINDOW_MIB),
+        ]
         process = subprocess.Popen(command, stdout=stream, text=True)
     try:
         deadline_s = time.monotonic() + HANG_S
@@ -124,11 +140,11 @@ def test_a_list_script_of_twice_the_ram_finishes(folder: Path, time_number: int)
         began_t = time.time()
         code, _ = run(record, sys.executable, "-c", LIST_SCRIPT, text, made)
         report(f"list script {time_number}", began_t, record, beside)
-        gaps = beside.gaps_s(began_t)
+        stalled_s = beside.stalled_s("memory")
     assert code == 0
     assert made.read_bytes() == text.read_bytes()
     assert "confine" in [event["action"] for event in events(record, "action")]
-    assert gaps[-1] <= LONGEST_GAP_S
+    assert stalled_s <= MOST_STALLED_S
 
 
 @only_in_a_guest
@@ -138,7 +154,7 @@ def test_a_job_that_needs_more_than_ram_and_swap_is_stopped(folder: Path) -> Non
         began_t = time.time()
         code, _ = run(record, sys.executable, "-c", GROWS)
         report("more than RAM and swap", began_t, record, beside)
-        gaps = beside.gaps_s(began_t)
+        stalled_s = beside.stalled_s("memory")
     assert code == 124
     (ended,) = events(record, "exit")
     assert (ended["by"], ended["signal"]) == ("guard", 15)
@@ -147,4 +163,4 @@ def test_a_job_that_needs_more_than_ram_and_swap_is_stopped(folder: Path) -> Non
     warned = [e["t"] for e in events(record, "verdict") if e["level"] == "warn" and "swap is full in" in e["reason"]]
     assert warned
     assert min(warned) < stop["t"] - 20
-    assert gaps[-1] <= LONGEST_GAP_S
+    assert stalled_s <= MOST_STALLED_S
