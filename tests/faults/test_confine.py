@@ -73,15 +73,8 @@ def desktop(folder: Path) -> Iterator[Desktop]:
     output = folder / "desktop.txt"
     with output.open("w") as stream:
         own_scope = ["systemd-run", *MANAGER, "--scope", "--quiet"]
-        command = [
-            *own_scope,
-            sys.executable,
-            str(STAND_IN),
-            str(DESKTOP_MIB),
-            str(folder / "programs"),
-            str(WINDOW_MIB),
-        ]
-        process = subprocess.Popen(command, stdout=stream, text=True)
+        drawing = [sys.executable, STAND_IN, DESKTOP_MIB, folder / "programs", WINDOW_MIB]
+        process = subprocess.Popen([*own_scope, *map(str, drawing)], stdout=stream, text=True)
     try:
         deadline_s = time.monotonic() + HANG_S
         while not output.read_text() and time.monotonic() < deadline_s:
