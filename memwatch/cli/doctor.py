@@ -6,6 +6,7 @@ missing  pressure (PSI)   /proc/pressure/memory is empty; PSI is off
 """
 
 import json
+import shutil
 import textwrap
 from dataclasses import asdict
 
@@ -49,7 +50,8 @@ def shown(word: str, name: str, found: str, remarks: list[str]) -> str:
     lines = [head + printable(found)]
     if sentences:
         indent = " " * len(head)
-        lines.append(textwrap.fill(f"{sentences}.", WIDTH, initial_indent=indent, subsequent_indent=indent))
+        width = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns)
+        lines.append(textwrap.fill(f"{sentences}.", width, initial_indent=indent, subsequent_indent=indent))
     return "\n".join(lines)
 
 

@@ -41,7 +41,12 @@ def test_doctor_names_what_is_missing_and_advises_nothing_that_only_linux_has() 
     advice = " ".join(check["advice"] for check in checks.values())
     assert "kernel command line" not in advice
     assert "Linux 5.9" not in advice
-    assert "psutil" in memwatch("doctor").out
+
+
+def test_doctor_fits_a_narrow_terminal() -> None:
+    lines = memwatch("doctor", env={**os.environ, "COLUMNS": "80"}).out.splitlines()
+    assert "psutil" in lines[0]
+    assert all(len(line) <= 80 for line in lines if line.startswith("  "))
 
 
 def test_a_run_is_listed_replayed_and_diagnosed(tmp_path: Path) -> None:
@@ -99,6 +104,22 @@ def test_ctrl_c_ends_a_paused_job_in_a_terminal(tmp_path: Path) -> None:
         terminal.press("\x03")
         assert terminal.end() == 9
         assert "interrupted" in terminal.text
+
+
+def test_a_job_in_a_terminal_that_is_paused_when_its_guard_is_killed_runs_on_or_ends(tmp_path: Path) -> None:
+    """It is an orphan of its session from then on, and the kernel hangs it up: most programs end by SIGHUP."""
+    script = f"trap '' HUP; echo $$ > {tmp_path}/pid; while ! [ -e {tmp_path}/go ]; do sleep 0.1; done"
+    with Terminal(*RUN, "run", "--ui", "plain", "--", "sh", "-c", script) as terminal:
+        wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), "the job runs")
+        assert memwatch_pause(journal_of_this_run())
+        job = int((tmp_path / "pid").read_text())
+        wait_until(lambda: state_of(job) == "T", "the job is stopped")
+        guard = next(pid for pid in children(terminal.pid) if "memwatch.guard" in command_of(pid))
+        os.kill(guard, signal.SIGKILL)
+        wait_until(lambda: state_of(job) != "T", "the job is not left stopped")
+        (tmp_path / "go").touch()
+        assert terminal.end() == 125
+        assert "its exit code is unknown" in terminal.text
 
 
 def journal_of_this_run() -> Path:
