@@ -248,7 +248,7 @@ def confined_action(
 ) -> Action | None:
     """What to do with a job that is confined and neither stopped nor paused by its user; or None."""
     if settings.on_pressure == OnPressure.WARN:
-        return Action(Step.RESUME if state.paused_s is not None else Step.RELEASE, "the guard is off")
+        return _while_off(state)
     if state.paused_s is not None:
         return _while_paused(state, settings, forecast, confined)
     if (reason := _why_at_the_end(state, settings, forecast, confined)) is not None:
@@ -297,6 +297,14 @@ def confined_facts(confined: Confined | None) -> dict[str, object]:
     if confined is None:
         return {}
     return {"confined_bytes": confined.limit_bytes, "confined_swap_bytes": confined.swap_bytes}
+
+
+def _while_off(state: ActionState) -> Action | None:
+    """The guard undoes what it has done itself."""
+    if state.paused_by == By.GUARD:
+        return Action(Step.RESUME, "the guard is off")
+    is_over = state.paused_s is None and state.confined_by == By.GUARD
+    return Action(Step.RELEASE, "the guard is off") if is_over else None
 
 
 def _why_at_the_end(state: ActionState, settings: LadderSettings, forecast: Forecast, confined: Confined) -> str | None:

@@ -8,6 +8,7 @@ from memwatch.decide.forecast import Forecast, next_interval_s
 from memwatch.decide.ladder import interval_s as ladder_interval_s
 from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.monitor import Monitor
+from memwatch.decide.reasons import subsiding
 from memwatch.decide.reserve import Reserve
 from memwatch.decide.thresholds import USUAL, Level
 from memwatch.decide.turns import Turn
@@ -32,6 +33,7 @@ class Decisions:
         self.is_urgent = False
         self.confined: Confined | None = None  # as of the last sample
         self._debt_bytes = 0
+        self._confined_warned_s = float("-inf")
 
     @property
     def can_shard(self) -> bool:
@@ -62,7 +64,7 @@ class Decisions:
         outlook, verdict = self.monitor.observe(sample)
         outlook = self._without_debt(outlook)
         if confined is not None:
-            verdict = confined_verdict(verdict, confined)
+            verdict = self._lasting(confined_verdict(verdict, confined), outlook.clock_s)
         # While memory is being used up the job is read as often as its room: whose growth it is decides what is done.
         self.is_urgent = verdict.level >= Level.WARN or _ends_soon(outlook)
         self.state = observed(self.state, verdict.level, outlook, self._settings)
@@ -92,6 +94,14 @@ class Decisions:
         if self._fixed_interval_s is not None or self.state.hold_again_bytes is not None or self.confined is not None:
             return False
         return verdict.level < Level.WARN and not _ends_soon(outlook) and outlook.headroom_bytes is not None
+
+    def _lasting(self, verdict: Verdict, now_s: float) -> Verdict:
+        """Of a confined job, too, a warning lasts for a while: a forecast of swap goes up and down."""
+        if verdict.level >= Level.WARN:
+            self._confined_warned_s = now_s
+        elif now_s - self._confined_warned_s < USUAL.dwell_s:
+            return replace(verdict, level=Level.WARN, reason=subsiding(verdict.reason))
+        return verdict
 
     def _without_debt(self, outlook: Forecast) -> Forecast:
         if not self._debt_bytes or outlook.headroom_bytes is None:

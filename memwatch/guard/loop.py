@@ -277,6 +277,8 @@ class Guard:
                 action = replace(action, reason=f"{format_size(self._confinement.asked_bytes)}; {action.reason}")
             case Step.RELEASE:
                 self._confinement.end()
+                if self._now is not None:
+                    self._scope.follow(self._now[0], self._reserve)  # At once: the job is at its old limit.
                 result = ActionResult([self._job_pid], "done")
             case Step.PAUSE:
                 result = self._pause(action)

@@ -210,6 +210,8 @@ class TestTheEnd:
     def test_a_guard_that_is_switched_off_releases_it(self) -> None:
         off = replace(AUTO, on_pressure=OnPressure.WARN)
         assert step(IS_CONFINED, STEADY, CONFINED, off) == Step.RELEASE
+        by_user = replace(IS_CONFINED, confined_by=By.USER)
+        assert step(by_user, STEADY, CONFINED, off) is None, "what the user does is not undone"
 
     def test_a_users_pause_is_not_undone(self) -> None:
         paused = after(IS_CONFINED, Action(Step.PAUSE, "asked for"), 100.0, By.USER, AUTO)

@@ -49,8 +49,11 @@ class FakeSystemd:
             except OSError:
                 return
             self.lines.append(line)
-            with line, suppress(OSError):
-                self._talk(line.makefile("rwb"))
+            threading.Thread(target=self._talk_on, args=[line], daemon=True).start()
+
+    def _talk_on(self, line: socket.socket) -> None:
+        with line, suppress(OSError, ValueError):
+            self._talk(line.makefile("rwb"))
 
     def hang_up(self) -> None:
         for line in self.lines:

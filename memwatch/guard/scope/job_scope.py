@@ -120,7 +120,6 @@ class JobScope:
         limit_bytes = new_limit_bytes(own[0].limit_bytes, wanted, charged, reserve_bytes, is_short)
         if limit_bytes is not None:
             self._changed_s = sample.clock_s
-            self.close()  # systemd has read by now what was sent last.
             self.change(MemoryMax=limit_bytes)
 
     def change(self, **properties: int) -> None:
