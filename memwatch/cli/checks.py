@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 
-from memwatch.decide.reserve import Reserve
+from memwatch.decide.confine import is_swap_enough, swap_left_bytes
+from memwatch.decide.reserve import Reserve, default_reserve_bytes
 from memwatch.errors import MemwatchError
 from memwatch.guard.scope.job_scope import JobScope, ScopeFacts
 from memwatch.guard.scope.placement import NoScope, seek_place
@@ -148,7 +149,15 @@ def scope_check(proc_root: str, sys_root: str, run_root: str) -> Check:
     if facts.missing is not None:
         return Check("systemd scope", Word.MISSING, facts.missing, why, "the reason is in: journalctl -n 50")
     limit = "" if facts.memory_max_bytes is None else f", {format_size(facts.memory_max_bytes)} if started now"
-    return Check("systemd scope", Word.OK, f"a job gets its own memory limit, which the kernel enforces{limit}")
+    found = f"a job gets its own memory limit, which the kernel enforces{limit}; {_confine_words(memory_sample())}"
+    return Check("systemd scope", Word.OK, found)
+
+
+def _confine_words(sample: Sample) -> str:
+    memory = sample.memory
+    if memory is None or not is_swap_enough(memory, default_reserve_bytes(memory.total_bytes)):
+        return "too little swap is free to confine a job larger than memory"
+    return f"a job larger than memory is confined, up to {format_size(swap_left_bytes(memory))} of it in swap"
 
 
 def state_check() -> Check:

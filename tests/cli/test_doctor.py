@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from memwatch.cli import checks
-from memwatch.cli.checks import Check, Word, all_checks, package_check, vocabulary_check
+from memwatch.cli.checks import Check, Word, _confine_words, all_checks, package_check, vocabulary_check
 from memwatch.cli.doctor import shown
+from memwatch.model.sample import Memory, Sample
+from memwatch.model.units import GIB
 from tests.helpers import HANG_S, memwatch
 from tests.probe import trees
 from tests.probe.trees import SELF_PID, Tree
@@ -160,3 +162,11 @@ def test_nothing_heavy_is_loaded() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG_S, check=True)
     assert done.stdout.endswith("\n\n")
+
+
+def test_the_scope_says_whether_a_job_larger_than_memory_can_be_confined() -> None:
+    def words(swap_total: int, swap_free: int) -> str:
+        return _confine_words(Sample(0, 0, Memory(16 * GIB, 8 * GIB, swap_total, swap_free)))
+
+    assert words(8 * GIB, 4 * GIB) == "a job larger than memory is confined, up to 3.5 GiB of it in swap"
+    assert words(0, 0) == words(8 * GIB, GIB) == "too little swap is free to confine a job larger than memory"
