@@ -45,7 +45,7 @@ def test_a_real_run_with_progress_closes_with_its_peak(tmp_path: Path) -> None:
     done = memwatch("run", "--record", tmp_path / "run.jsonl", "tokenize", text)
     assert done.code == 0
     last = done.err.splitlines()[-1]
-    assert re.fullmatch(r"memwatch: the job is done in \d+\.\d s; peak memory \d+\.\d MiB", last), done.err
+    assert re.fullmatch(r"memwatch: the job is done in [\dmins. ]+; peak memory \d+\.\d MiB", last), done.err
 
 
 @pytest.mark.parametrize(
