@@ -45,6 +45,7 @@ NOISE_BYTES = 64 * MIB
 NOISE_SHARE = 1 / 64
 RATES_S = 2.0  # over which swap, stalls and faults are counted: PSI moves in steps of some 100 ms
 SHORTEST_RATES_S = 0.5
+SHORTEST_READING_S = 0.01  # between two readings of the job
 
 FASTEST_INTERVAL_S = 0.05
 CAUTIOUS_INTERVAL_S = 0.1  # while nothing is known to grow
@@ -273,15 +274,35 @@ def _rate(history: History, name: str, start: int, end: int) -> float | None:
 
 
 def _job_fill(history: History, latest: Point, fill: _Fill | None) -> float | None:
-    """The job's own growth over the window that decided, or over the last second if it grew less then.
+    """The job's part of what fills the room: its share over the window that decided, or in the last second if less.
 
     A job that has just taken all that it wants is not to blame for the program that grows beside it now.
     """
     if fill is None:
         return _job_rate(latest, history.before(RATES_S, SHORTEST_RATES_S))
-    over_window = _job_rate(latest, history[fill.start])
-    lately = _job_rate(latest, history.before(min(NOW_S, fill.span_s), 0.0))
-    return over_window if lately is None or over_window is None else min(over_window, lately)
+    over_window = _job_share(history, latest, history[fill.start], fill)
+    lately = _job_share(history, latest, history.before(min(NOW_S, fill.span_s), 0.0), fill)
+    shares = [share for share in (over_window, lately) if share is not None]
+    return min(shares) * fill.rate_bytes_s if shares else None
+
+
+def _job_share(history: History, latest: Point, since: Point | None, fill: _Fill) -> float | None:
+    """Of what the room has lost since then, as of two readings of the job: what was lost later is nobody's yet.
+
+    A large job is read less often than its room. None if the last reading is too old to say anything of now.
+    """
+    later = history.at(latest.job_read_s)
+    if since is None or later is None or latest.clock_s - later.clock_s > max(NOW_S, fill.span_s):
+        return None
+    if since.job_read_s >= later.job_read_s:  # Not read since then; so as of the reading before.
+        since = history.at(later.job_read_s - SHORTEST_READING_S)
+    earlier = None if since is None else history.at(since.job_read_s)
+    if earlier is None or earlier is later or earlier.job_bytes is None or later.job_bytes is None:
+        return None
+    if fill.room not in earlier.rooms or fill.room not in later.rooms:
+        return None
+    grown, lost = later.job_bytes - earlier.job_bytes, later.rooms[fill.room].shrunk_bytes(earlier.rooms[fill.room])
+    return max(min(grown / lost, 1.0), 0.0) if lost > 0 else float(grown > 0)
 
 
 def _job_rate(latest: Point, earlier: Point | None) -> float | None:

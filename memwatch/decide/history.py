@@ -8,7 +8,7 @@ counts what was swapped out, net, as used. Page cache appears in neither.
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 
-from memwatch.model.sample import JobCounters, Sample
+from memwatch.model.sample import JobCounters, Process, Sample
 
 HOST = ""  # the name of the host's room; a limit's is its path
 KEPT_S = 30.0
@@ -39,6 +39,7 @@ class Point:
     clock_s: float
     rooms: dict[str, Room]
     job_bytes: int | None
+    job_read_s: float  # when the job was read; between two readings samples carry the last one
     stall_some_us: int | None
     stall_full_us: int | None
     swapped_in_bytes: int | None
@@ -52,12 +53,16 @@ class History:
     def __init__(self) -> None:
         self._points: list[Point] = []
         self._times: list[float] = []
+        self._job: tuple[Process, ...] | None = None
+        self._job_read_s = 0.0
 
     def add(self, sample: Sample) -> None:
         """A sample that is not newer than the last one teaches nothing and is left out."""
         if self._times and sample.clock_s <= self._times[-1]:
             return
-        self._points.append(_point(sample))
+        if sample.job is not self._job:
+            self._job, self._job_read_s = sample.job, sample.clock_s
+        self._points.append(_point(sample, self._job_read_s))
         self._times.append(sample.clock_s)
         if len(self._points) > MOST_POINTS:
             self._thin()
@@ -65,7 +70,7 @@ class History:
     def nothing_moved_until(self, clock_s: float) -> None:
         """By then everything was as in the latest sample; so what is seen next has happened since."""
         if self._points and clock_s > self._times[-1]:
-            self._points.append(replace(self._points[-1], clock_s=clock_s))
+            self._points.append(replace(self._points[-1], clock_s=clock_s, job_read_s=clock_s))
             self._times.append(clock_s)
 
     def forget(self) -> None:
@@ -81,6 +86,11 @@ class History:
         """The index of the newest point at least `seconds` older than the latest; None if history is shorter."""
         index = bisect_right(self._times, self._times[-1] - seconds) - 1
         return index if index >= 0 else None
+
+    def at(self, clock_s: float) -> Point | None:
+        """The newest point that is not later."""
+        index = bisect_right(self._times, clock_s) - 1
+        return self._points[index] if index >= 0 else None
 
     def before(self, seconds: float, at_least_s: float) -> Point | None:
         """The newest point at least `seconds` old, or in a shorter history the oldest, if `at_least_s` old."""
@@ -109,7 +119,7 @@ class History:
         self._times = [point.clock_s for point in self._points]
 
 
-def _point(sample: Sample) -> Point:
+def _point(sample: Sample, job_read_s: float) -> Point:
     paging, pressure = sample.paging, sample.pressure
     swapped_in = None if paging is None else paging.swapped_in_bytes
     swapped_out = None if paging is None else paging.swapped_out_bytes
@@ -117,6 +127,7 @@ def _point(sample: Sample) -> Point:
         clock_s=sample.clock_s,
         rooms=_rooms(sample, None if swapped_in is None or swapped_out is None else swapped_out - swapped_in),
         job_bytes=sample.job_bytes if sample.job else None,
+        job_read_s=job_read_s,
         stall_some_us=None if pressure is None else pressure.memory_some_us,
         stall_full_us=None if pressure is None else pressure.memory_full_us,
         swapped_in_bytes=swapped_in,
