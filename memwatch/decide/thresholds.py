@@ -57,9 +57,10 @@ class Thresholds:
     `swap_ahead_s`  a warning comes this long before the first page goes out, which is when the reserve is used up
     `warn_s`        and at least, and at most, this long before headroom ends. At 12 s a compile beside a browser was
                     warned about five times in a quarter of an hour, with a GiB of 3 left (test_benign_hour.py)
-    `slow_bytes_s`  these times are for growth up to here. What grows faster is warned about later: it is more often a
-                    program that loads something, and nobody can answer within seconds. What is certain is warned about
-                    whenever it is
+    `slow_bytes_s`  these times are for growth up to the first. What grows faster is warned about later, and from the
+                    second on not before it is held: it is more often a program that loads something, nobody can answer
+                    within seconds, and whether it goes on growing after a hold says more than any forecast
+    `certain_s`     what is certain is warned about up to this long before headroom ends
     `urgent_s`      a warning this near is never held back
     `swap_bytes_s`  in and out at once; a disk that thrashes at random manages no more than a few MiB/s
     """
@@ -71,7 +72,8 @@ class Thresholds:
     watch_s: float = 60.0
     swap_ahead_s: float = 5.5
     warn_s: tuple[float, float] = (0.5, 6.0)
-    slow_bytes_s: float = 100 * MIB
+    slow_bytes_s: tuple[float, float] = (110 * MIB, 150 * MIB)
+    certain_s: float = 10.5
     urgent_s: float = 4.0
     swap_bytes_s: float = 4 * MIB
     refaults_s: float = 1000.0  # 4 MiB/s
@@ -108,8 +110,13 @@ class Thresholds:
         fill = forecast.fill_bytes_s
         if not fill:
             return longest_s
-        part = min(self.slow_bytes_s / fill, 1.0)
+        part = self.slow_part(forecast)
         return min(max(self.swap_ahead_s * part - forecast.reserve_bytes / fill, shortest_s * part), longest_s)
+
+    def slow_part(self, forecast: Forecast) -> float:
+        """1 for growth that a person can answer to, 0 for growth that is too fast for that."""
+        slow, fast = self.slow_bytes_s
+        return min(max((fast - (forecast.fill_bytes_s or 0.0)) / (fast - slow), 0.0), 1.0)
 
 
 USUAL = Thresholds()
@@ -177,8 +184,9 @@ def _room_level(forecast: Forecast, thresholds: Thresholds, strained: bool) -> L
     if (at_floor and forecast.is_credible) or headroom <= lost or (headroom <= margin and strained):
         return Level.ACT
     sure_s = float("inf") if forecast.sure_seconds_left is None else forecast.sure_seconds_left
-    certain = forecast.certain_seconds_left is not None
-    if certain or sure_s <= thresholds.warn_ahead_s(forecast) or headroom <= margin:
+    certain_s = float("inf") if forecast.certain_seconds_left is None else forecast.certain_seconds_left
+    is_certain = certain_s <= thresholds.certain_s * thresholds.slow_part(forecast)
+    if is_certain or sure_s <= thresholds.warn_ahead_s(forecast) or headroom <= margin:
         return Level.WARN
     soon = left_s is not None and left_s <= thresholds.watch_s
     return Level.WATCH if forecast.is_credible or soon or is_tight(forecast, thresholds) else Level.CALM
