@@ -46,6 +46,7 @@ NOISE_SHARE = 1 / 64
 RATES_S = 2.0  # over which swap, stalls and faults are counted: PSI moves in steps of some 100 ms
 SHORTEST_RATES_S = 0.5
 SHORTEST_READING_S = 0.01  # between two readings of the job
+FILLED_SHARE = 0.9  # of a job's growth: so much of it is memory that it has asked for before
 
 FASTEST_INTERVAL_S = 0.05
 CAUTIOUS_INTERVAL_S = 0.1  # while nothing is known to grow
@@ -101,6 +102,7 @@ class Forecast:
     certain_seconds_left: float | None = None
     confidence: ForecastConfidence = ForecastConfidence.LOW
     job_bytes: int | None = None
+    job_fits: bool = False  # It fills memory that it has asked for before, and that ends before headroom does.
     rates: Rates = Rates()
     job_rates: Rates = Rates()
 
@@ -156,6 +158,8 @@ def forecast(history: History, reserve_of: ReserveOf) -> Forecast:
         certain_seconds_left=_soonest(fills, ForecastConfidence.CERTAIN),
         confidence=ForecastConfidence.LOW if fill is None else fill.confidence,
         job_bytes=latest.job_bytes,
+        job_fits=fill is not None
+        and _job_fits(history, latest, latest.rooms[fill.room].available_bytes - reserves[fill.room]),
         rates=rates,
         job_rates=job_rates,
     )
@@ -303,6 +307,21 @@ def _job_share(history: History, latest: Point, since: Point | None, fill: _Fill
         return None
     grown, lost = later.job_bytes - earlier.job_bytes, later.rooms[fill.room].shrunk_bytes(earlier.rooms[fill.room])
     return max(min(grown / lost, 1.0), 0.0) if lost > 0 else float(grown > 0)
+
+
+def _job_fits(history: History, latest: Point, headroom_bytes: int) -> bool:
+    """Whether the job only fills what it has asked for before, and headroom is enough for all of it.
+
+    A program that makes an array asks for all of it at once and then writes to it, for half a minute on a slow machine.
+    One that goes on asking, a little at a time or the next array, does not fit.
+    """
+    earlier, untouched = history.before(RATES_S, SHORTEST_RATES_S), latest.job_untouched_bytes
+    if earlier is None or earlier.job_untouched_bytes is None or untouched is None:
+        return False
+    if earlier.job_bytes is None or latest.job_bytes is None:
+        return False
+    grown = latest.job_bytes - earlier.job_bytes
+    return untouched <= headroom_bytes and earlier.job_untouched_bytes - untouched >= grown * FILLED_SHARE > 0
 
 
 def _job_rate(latest: Point, earlier: Point | None) -> float | None:

@@ -39,6 +39,7 @@ class Point:
     clock_s: float
     rooms: dict[str, Room]
     job_bytes: int | None
+    job_untouched_bytes: int | None
     job_read_s: float  # when the job was read; between two readings samples carry the last one
     stall_some_us: int | None
     stall_full_us: int | None
@@ -127,6 +128,7 @@ def _point(sample: Sample, job_read_s: float) -> Point:
         clock_s=sample.clock_s,
         rooms=_rooms(sample, None if swapped_in is None or swapped_out is None else swapped_out - swapped_in),
         job_bytes=sample.job_bytes if sample.job else None,
+        job_untouched_bytes=sample.job_untouched_bytes,
         job_read_s=job_read_s,
         stall_some_us=None if pressure is None else pressure.memory_some_us,
         stall_full_us=None if pressure is None else pressure.memory_full_us,

@@ -72,7 +72,7 @@ class Thresholds:
     watch_s: float = 60.0
     swap_ahead_s: float = 5.5
     warn_s: tuple[float, float] = (0.5, 6.0)
-    slow_bytes_s: tuple[float, float] = (110 * MIB, 150 * MIB)
+    slow_bytes_s: tuple[float, float] = (130 * MIB, 170 * MIB)
     certain_s: float = 10.5
     urgent_s: float = 4.0
     swap_bytes_s: float = 4 * MIB
@@ -186,7 +186,8 @@ def _room_level(forecast: Forecast, thresholds: Thresholds, strained: bool) -> L
     sure_s = float("inf") if forecast.sure_seconds_left is None else forecast.sure_seconds_left
     certain_s = float("inf") if forecast.certain_seconds_left is None else forecast.certain_seconds_left
     is_certain = certain_s <= thresholds.certain_s * thresholds.slow_part(forecast)
-    if is_certain or sure_s <= thresholds.warn_ahead_s(forecast) or headroom <= margin:
+    is_coming = is_certain or sure_s <= thresholds.warn_ahead_s(forecast)
+    if (is_coming and not forecast.job_fits) or headroom <= margin:
         return Level.WARN
     soon = left_s is not None and left_s <= thresholds.watch_s
     return Level.WATCH if forecast.is_credible or soon or is_tight(forecast, thresholds) else Level.CALM

@@ -113,6 +113,7 @@ class Machine:
             gpus=self._gpus.read(clock_s, job_pids),
             others=self._others(clock_s, job_pids, swap_in_use),
             job_files_bytes=self._job_files_bytes(memory, limits) if job else None,
+            job_untouched_bytes=self._tree.totals.untouched_bytes if job else None,
             job_counters=self._job_counters() if job else None,
         )
 

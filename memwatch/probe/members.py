@@ -116,6 +116,7 @@ class JobTotals:
     off_disk_bytes: int | None  # None: nothing could be read yet
     mapped_shmem_bytes: int  # a page that several processes have mapped counts for each
     own_shmem_bytes: int
+    untouched_bytes: int | None = None  # None: nobody has looked, or the system does not show it
 
 
 class Members:
@@ -313,6 +314,7 @@ class Members:
             off_disk_bytes=written if self._knows_transfers else None,
             mapped_shmem_bytes=sum(member.reading.shmem_bytes for member in members),
             own_shmem_bytes=sum(member.memory.own_shmem_bytes for member in members),
+            untouched_bytes=sum(member.reading.untouched_bytes for member in members),
         )
 
     def _process(self, member: Member) -> Process:

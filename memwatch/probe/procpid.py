@@ -23,6 +23,7 @@ class Reading(NamedTuple):
     anon_bytes: int
     shmem_bytes: int
     swap_bytes: int
+    untouched_bytes: int = 0  # of the memory it has asked for; a file of its own that it has not changed counts too
 
 
 class ProcessFiles:
@@ -108,7 +109,7 @@ class ProcessFiles:
         text = self._statm.read()
         if not text:
             return None
-        _, resident, shared, _ = text.split(None, 3)
+        _, resident, shared, _, _, data, _ = text.split()
         rss_bytes, shared_bytes = int(resident) * PAGE_BYTES, int(shared) * PAGE_BYTES
         swap_bytes = 0  # `status` need not be read to know that nothing is in swap where all swap is free.
         if swap_in_use or abs(shared_bytes - self._shared_bytes) >= _STATUS_STEP_BYTES:
@@ -118,4 +119,6 @@ class ProcessFiles:
             self._shmem_bytes = (number_after(status, b"RssShmem:") or 0) * KIB
             self._shared_bytes = shared_bytes
         anon_bytes = max(rss_bytes - shared_bytes, 0)
-        return Reading(stat, state, folder, rss_bytes, anon_bytes, min(self._shmem_bytes, shared_bytes), swap_bytes)
+        untouched_bytes = max(int(data) * PAGE_BYTES - anon_bytes - swap_bytes, 0)
+        shmem_bytes = min(self._shmem_bytes, shared_bytes)
+        return Reading(stat, state, folder, rss_bytes, anon_bytes, shmem_bytes, swap_bytes, untouched_bytes)

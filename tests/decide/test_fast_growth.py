@@ -2,7 +2,9 @@
 
 import pytest
 
+from memwatch.decide.monitor import Monitor
 from memwatch.decide.thresholds import Level
+from memwatch.model.sample import Memory, Process, Sample
 from memwatch.model.units import GIB, MIB
 from tests.decide.machine import Machine, Run
 
@@ -22,7 +24,7 @@ def levels_of(rate_mib_s: float, end_mib: float) -> list[tuple[float, Level]]:
     return run.levels
 
 
-@pytest.mark.parametrize("rate_mib_s", [155, 175, 240, 600])
+@pytest.mark.parametrize("rate_mib_s", [175, 240, 600])
 def test_what_grows_fast_and_stops_before_the_edge_is_not_warned_about(rate_mib_s: float) -> None:
     assert max(level for _, level in levels_of(rate_mib_s, 2640)) < Level.WARN
 
@@ -30,3 +32,35 @@ def test_what_grows_fast_and_stops_before_the_edge_is_not_warned_about(rate_mib_
 @pytest.mark.parametrize("rate_mib_s", [50, 100])
 def test_what_grows_slowly_to_the_edge_is_warned_about(rate_mib_s: float) -> None:
     assert max(level for _, level in levels_of(rate_mib_s, 2690)) >= Level.WARN
+
+
+def filling(asked_mib: float, rate_mib_s: float, asks_again: bool) -> list[Level]:
+    """The levels of a job that writes to an array it has made, or that asks for what it writes to."""
+    monitor = Monitor(lambda capacity: 307 * MIB)
+    levels = []
+    for tick in range(int(asked_mib / rate_mib_s / 0.1)):
+        now_s = tick / 10
+        used = int(rate_mib_s * now_s)
+        sample = Sample(
+            now_s,
+            now_s,
+            Memory(3 * GIB, 3 * GIB - (45 + used) * MIB, 0, 0),
+            job=(Process(7, 7, 1, "R", used * MIB, 0, 0.0, None, None, "job"),),
+            job_untouched_bytes=(10 if asks_again else int(asked_mib) - used) * MIB,
+        )
+        levels.append(monitor.observe(sample)[1].level)
+    return levels
+
+
+@pytest.mark.parametrize("rate_mib_s", [30, 85, 110])
+def test_an_array_that_fits_is_filled_without_a_warning_however_slowly(rate_mib_s: float) -> None:
+    assert max(filling(2640, rate_mib_s, asks_again=False)) < Level.WARN
+
+
+@pytest.mark.parametrize("rate_mib_s", [30, 85, 110])
+def test_a_job_that_goes_on_asking_is_warned_about(rate_mib_s: float) -> None:
+    assert max(filling(2640, rate_mib_s, asks_again=True)) >= Level.WARN
+
+
+def test_an_array_that_does_not_fit_is_warned_about() -> None:
+    assert Level.WARN in filling(3300, 85, asks_again=False)[: int(2690 / 8.5)]

@@ -14,7 +14,9 @@ TICK_S = 0.1
 def forecasts(job: Size, others: Size, read_every_s: float, seconds: float) -> list[Forecast]:
     """As a guard makes them of a machine of 16 GiB that samples its memory ten times a second."""
     monitor = Monitor(lambda capacity: GIB)
-    made, read, read_s = [], (), float("-inf")
+    made = []
+    read: tuple[Process, ...] = ()
+    read_s = float("-inf")
     for tick in range(int(seconds / TICK_S)):
         now_s = tick * TICK_S
         if now_s - read_s >= read_every_s - 1e-6:
