@@ -153,6 +153,8 @@ def line_for(event: dict[str, Any]) -> str | None:
     match event:
         case {"event": "note" | "refused" | "failed", "text": str(text)}:
             return text
+        case {"event": "need", "warning": str(warning)}:
+            return f"WARN  {warning}"
         case {"event": "verdict", "level": "warn" | "act" as level}:
             return f"{level.upper()}  {event.get('reason')}"
         case {"event": "action", "brief": True}:

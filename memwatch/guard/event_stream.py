@@ -62,6 +62,10 @@ class EventStream:
     def progress(self, message: dict[str, object]) -> None:
         self._views.send(self._journal.progress(message))
 
+    def need(self, facts: Mapping[str, object]) -> None:
+        """The memory that the whole run will need (model/run_need.py); empty: nothing is known any more."""
+        self._views.send(self._journal.need(facts))
+
     def note(self, text: str) -> None:
         self._views.send({"t": time.time(), "event": "note", "text": text})
 

@@ -28,6 +28,7 @@ class JobOutput:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._pending = ""
         self._passed_on_s = float("-inf")
+        self._unread = ""
         self.tail = ""
         self.is_open = True
 
@@ -45,6 +46,7 @@ class JobOutput:
         self.is_open = bool(data)
         text = self._decoder.decode(data, final=not data)
         self._pending = (self._pending + text)[-MOST_PENDING_CHARACTERS:]
+        self._unread = (self._unread + text)[-TAIL_CHARACTERS:]
         self.tail = (self.tail + text)[-TAIL_CHARACTERS:]
         return self.is_open
 
@@ -64,6 +66,11 @@ class JobOutput:
         pending, self._pending = self._pending, ""
         self._passed_on_s = now_s
         return [pending[at : at + MOST_AT_ONCE_CHARACTERS] for at in range(0, len(pending), MOST_AT_ONCE_CHARACTERS)]
+
+    def unread(self) -> tuple[str, bool]:
+        """What came since the last call, to look for progress in; and whether its beginning is missing."""
+        unread, self._unread = self._unread, ""
+        return unread, len(unread) == TAIL_CHARACTERS
 
     def resize(self, rows: int, columns: int) -> None:
         set_size(self._fd, rows, columns)

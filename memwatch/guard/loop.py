@@ -32,6 +32,7 @@ from memwatch.guard.output_relay import OutputRelay
 from memwatch.guard.own_signals import OwnSignals
 from memwatch.guard.page_out import PageOut
 from memwatch.guard.pause_watch import PauseEnd, PauseWatch
+from memwatch.guard.progress_watch import JobProgress
 from memwatch.guard.reap import JobExit, proven_peak_bytes, reap
 from memwatch.guard.reserve_at_start import reserve_bytes, reserve_for
 from memwatch.guard.runs_together import RunsTogether
@@ -51,7 +52,6 @@ from memwatch.model.units import format_size
 from memwatch.probe.before_start import BeforeStart
 from memwatch.probe.cgroups import memory_sample
 from memwatch.probe.machine import Machine
-from memwatch.probe.position import InputPosition
 
 BRIEF_PAUSE_S = 1.0
 # A pause that reached nobody is not tried again at once.
@@ -88,10 +88,9 @@ class Guard:
             job_cgroup_folder=scope.cgroup_folder,
             shmem_before_bytes=before_start.shmem_bytes,
         )
-        self._position: InputPosition | None = InputPosition(in_background=True)  # None: the job reports its progress.
         self._spared = {watcher.pid}
         self._kernel_kills = KernelKills(before_start.oom_kills)
-        command = order.command
+        self._command = command = order.command
         self._journal = Journal.open(config.record, command) if config.keeps_record else Journal.unrecorded(command)
         before = memory_sample()
         self._reserve = reserve_for(config, before)
@@ -114,6 +113,7 @@ class Guard:
         self._ending = JobEnding(self._actor, self._events, self._job_now)
         self._job_control = JobControl(self._stand_in, self._actor, self._ending, self._events, self._carry_out)
         self._output = OutputRelay(terminal_fd, self._selector, self._events)
+        self._progress = JobProgress(self._command, self._events, self._output, self._confinement.note_progress)
         self._job_channel = JobChannel(self._selector, job_listener, self._handle_job_message)
         self._waiting = Waiting(
             self._selector, self._views, self._job_channel, self._watcher, self._output, self._job_control.check_front
@@ -144,7 +144,7 @@ class Guard:
         more = {"kernel_oom": True} if by is None and self._is_kernels_doing(job_exit) else {}
         left_behind = [process.pid for process in self._ending.alive()]
         restore_rank(left_behind, self._config.lowers_priority, self._usual_niceness)
-        self._events.exit(job_exit, code, by, left_behind=len(left_behind), **more)
+        self._events.exit(job_exit, code, by, left_behind=len(left_behind), **self._progress.exit_facts(), **more)
         self._watcher.dismiss()
         self._stand_in.job_has_ended()
         return code
@@ -175,7 +175,7 @@ class Guard:
         turn = self._together.turn(sample, outlook, verdict, self._decisions.state)
         facts = verdict_facts(outlook, verdict) | turn_facts(turn) | confined_facts(self._decisions.confined)
         self._events.sample(sample, verdict, facts | self._paged_out_facts())
-        self._look_at_position(sample)
+        self._follow_progress(sample, outlook)
         self._job_control.follow_front()
         self._follow_room(sample, outlook)
         if not (self._actor.is_paused and self._is_pause_over(sample, outlook)):
@@ -244,12 +244,10 @@ class Guard:
         self._kernel_kills.look(sample)
         return sample
 
-    def _look_at_position(self, sample: Sample) -> None:
-        position = None if self._position is None else self._position.look(sample.job, sample.clock_s)
-        if position is not None:
-            self._confinement.note_progress(position.done_bytes, position.total_bytes, "bytes")
-            size = {"done": position.done_bytes, "total": position.total_bytes, "unit": "bytes"}
-            self._events.progress(size | {"source": "open file", "name": position.name})
+    def _follow_progress(self, sample: Sample, outlook: Forecast) -> None:
+        warning = self._progress.look(sample, outlook.headroom_bytes)
+        if warning is not None:
+            self._notifier.warn(warning)
 
     def _job_now(self) -> tuple[Process, ...]:
         return self._machine.job(time.monotonic(), {os.getpid()}, self._spared)
@@ -345,9 +343,7 @@ class Guard:
             case "output" if isinstance(message.get("folder"), str):
                 self._machine.output_folder = message["folder"]
             case "progress":
-                self._position = None
-                self._confinement.note_progress(message.get("done"), message.get("total"), message.get("unit"))
-                self._events.progress(message)
+                self._progress.report(message)
             case "note":
                 self._events.note(str(message.get("text", "")))
 

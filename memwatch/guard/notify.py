@@ -21,15 +21,20 @@ _AS_THE_DESKTOP_LIKES = -1
 
 
 class Notifier:
-    """Shows one notification a run: the first danger is news, the rest is on the screen and in the journal."""
+    """Shows one notification of a danger a run: the first is news, the rest is on the screen and in the journal."""
 
     def __init__(self) -> None:
         self._has_shown = False
+        self._connections: list[Connection | None] = []
+
+    def warn(self, text: str) -> None:
+        """Of what is minutes away: the danger itself is shown when it comes."""
+        self._connections.append(notify("memwatch: this run will not fit into memory", text))
 
     def danger(self, reason: str) -> None:
         if not self._has_shown:
             self._has_shown = True
-            self._connection = notify("memwatch: memory is running out", reason)
+            self._connections.append(notify("memwatch: memory is running out", reason))
 
 
 def notify(title: str, text: str) -> Connection | None:

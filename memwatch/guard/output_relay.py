@@ -44,6 +44,13 @@ class OutputRelay:
         """For a view that attaches: what the pane shows at that moment."""
         return [] if self._output is None else [output_event(time.time(), self._output.tail, tail=True)]
 
+    @property
+    def is_captured(self) -> bool:
+        return self._output is not None
+
+    def unread(self) -> tuple[str, bool]:
+        return ("", False) if self._output is None else self._output.unread()
+
     def resize(self, rows: int, columns: int) -> None:
         if self._output is not None:
             self._output.resize(rows, columns)

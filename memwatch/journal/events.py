@@ -5,12 +5,14 @@ Each is a dictionary that begins with `t` (Unix seconds) and `event`. Keys are a
     start     schema, version, run, guard, command, cwd, limits, containment
     sample    job_bytes, and a Sample (codec.py) with the biggest processes and job_rest; every=10: it stands for ten
     progress  whatever the job says: done, total, unit, ...
+    need      what the whole run will need (model/run_need.py), with `warning` in words when it does not fit
     verdict   level, reason, seconds_left, signals; the forecast and the thresholds behind it (decide/monitor.py);
               waits_for (run, command, pid, reason) while another run goes first
     action    action, pids, by, result
     output    text: the tail of the job's own
     gap       lost_lines, reason: the journal could not be written for a while
-    exit      code, signal, by, peak_job_bytes, kernel_oom: killed at the time of an OOM kill by the kernel
+    exit      code, signal, by, peak_job_bytes, kernel_oom: killed at the time of an OOM kill by the kernel;
+              work_total, input: the progress at 100 % and the file it is of, for later runs of the same command
 """
 
 import json
@@ -64,6 +66,10 @@ def progress_event(t: float, message: Mapping[str, object]) -> Event:
         return event
     numbers = {key: plain[key] for key in ("done", "total") if isinstance(plain.get(key), int | float)}
     return _event(t, "progress", **numbers)
+
+
+def need_event(t: float, facts: Mapping[str, object]) -> Event:
+    return _event(t, "need", **facts)
 
 
 def verdict_event(t: float, level: str, reason: str, seconds_left: float | None, **more: object) -> Event:

@@ -147,6 +147,11 @@ class Journal:
             self._held_progress = event
         return event
 
+    def need(self, facts: Mapping[str, object], t: float | None = None) -> Event:
+        event = events.need_event(_now(t), facts)
+        self._write(events.encode(event), _t(event))
+        return event
+
     def verdict(
         self, level: str, reason: str, seconds_left: float | None, t: float | None = None, **more: object
     ) -> Event:

@@ -12,10 +12,11 @@ from rich.cells import cell_len
 
 from memwatch.errors import printable
 from memwatch.model.ending import ending
+from memwatch.model.units import roughly
 from memwatch.tui.draw import others
 from memwatch.tui.draw.lines import Line, Span, cut_words, line, padded, spread, width_of
 from memwatch.tui.draw.look import Look
-from memwatch.tui.draw.words import roughly, size
+from memwatch.tui.draw.words import size
 from memwatch.tui.model.picture import JobState, Judged, Pause, Picture, ViewKind
 
 ROOM_FOR_KEYS = 70  # columns; below that, the keys are in the last line alone

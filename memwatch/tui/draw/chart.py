@@ -10,9 +10,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memwatch.model.units import roughly
 from memwatch.tui.draw.glyphs import Glyphs
 from memwatch.tui.draw.lines import Line, Span, cut, line
-from memwatch.tui.draw.words import roughly
 
 EIGHTHS = 8
 FUTURE_SHARE = 0.2
@@ -28,7 +28,7 @@ class ChartLevel:
 @dataclass(frozen=True, slots=True)
 class Chart:
     """`below` is the part of `values` that is drawn solid: the job's. Columns are `column_s` long; those of `coming`
-    follow on the last of `values`."""
+    follow on the last of `values`, with the `coming_edges` of their range. `ahead` names the last of them."""
 
     top: float
     top_label: str
@@ -39,6 +39,8 @@ class Chart:
     coming: Sequence[float | None]
     levels: Sequence[ChartLevel] = ()
     role: str = "others"
+    coming_edges: Sequence[Sequence[float | None]] = ()
+    ahead: str = ""
 
 
 def split_width(width: int, label_width: int) -> tuple[int, int]:
@@ -62,12 +64,13 @@ def chart_lines(chart: Chart, height: int, width: int, glyphs: Glyphs) -> list[L
     rows = max(height - 1, 1)
     columns = [_column(chart, *pair, rows) for pair in zip(chart.values, chart.below, strict=True)]
     coming = [_eighths(value, chart, rows) for value in chart.coming]
+    edges = [[_eighths(value, chart, rows) for value in edge] for edge in chart.coming_edges]
     levels = _level_rows(chart, rows)
     lines = []
     for row in range(rows):
         base = (rows - 1 - row) * EIGHTHS
         cells = [_cell(column, base, glyphs) for column in columns]
-        cells += [_dot(eighths, base, glyphs) for eighths in coming]
+        cells += [_dot(eighths, [edge[i] for edge in edges], base, glyphs) for i, eighths in enumerate(coming)]
         if row in levels:
             _draw_level(cells, levels[row], glyphs)
         lines.append(line(_axis(chart, row, rows, label_width, glyphs), _merged(cells)))
@@ -109,8 +112,10 @@ def _cell(column: _Column, base: int, glyphs: Glyphs) -> Span:
     return Span(glyphs.heights[solid], "job", on=behind)
 
 
-def _dot(eighths: int, base: int, glyphs: Glyphs) -> Span:
-    return Span(glyphs.dot, "forecast") if base < eighths <= base + EIGHTHS else Span(" ")
+def _dot(eighths: int, edges: Sequence[int], base: int, glyphs: Glyphs) -> Span:
+    if base < eighths <= base + EIGHTHS:
+        return Span(glyphs.dot, "forecast")
+    return Span(glyphs.dot, "dim") if any(base < edge <= base + EIGHTHS for edge in edges) else Span(" ")
 
 
 def _axis(chart: Chart, row: int, rows: int, label_width: int, glyphs: Glyphs) -> Line:
@@ -152,7 +157,7 @@ def _time_axis(chart: Chart, label_width: int, glyphs: Glyphs) -> Line:
     past, future = len(chart.values), len(chart.coming)
     ago = f" {roughly(past * chart.column_s)} ago "
     before_now = " now " if past > len(ago) + 6 else ""
-    ahead = f" +{roughly(future * chart.column_s)}" if future >= 9 else ""
+    ahead = f" {chart.ahead or f'+{roughly(future * chart.column_s)}'}" if future >= 9 else ""
     rest = max(past - len(ago) - len(before_now) + 1, 0)
     return line(
         " " * label_width,

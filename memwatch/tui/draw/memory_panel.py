@@ -27,12 +27,19 @@ def has_no_swap(picture: Picture) -> bool:
 
 
 def subtitle(picture: Picture, look: Look) -> Line:
-    """The guard's forecast, in words."""
+    """The guard's forecast, in words: of the next seconds or, where nothing is near, of the whole run."""
     left_s = picture.full_in_s
     if left_s is None:
-        return ()
+        return need_line(picture)
     role = picture.judged.level if picture.judged is not None and picture.judged.is_grave else "watch"
     return (Span(f"full in {soon(left_s)}", role),)
+
+
+def need_line(picture: Picture) -> Line:
+    """What the whole run will need, in words; empty where that is not known or the run is over."""
+    if picture.need is None or picture.exit is not None:
+        return ()
+    return (Span(picture.need.summary, "dim" if picture.need.full_at is None else "watch"),)
 
 
 def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
@@ -93,6 +100,10 @@ def chart(picture: Picture, room: MemoryRoom, look: Look, width: int, height: in
     used, job = columns(
         picture.points, picture.now_t, column_s, past, lambda point: point.used_bytes, lambda point: point.job_bytes
     )
+    coming, edges, ahead = _coming(picture, room, column_s, future), [], ""
+    if picture.full_in_s is None and (projected := _projected(picture, room, future)) is not None:
+        edges, ahead = projected[::2], "100 %"
+        coming = projected[1]
     drawn = Chart(
         top=room.capacity_bytes,
         top_label=labels[0],
@@ -100,7 +111,9 @@ def chart(picture: Picture, room: MemoryRoom, look: Look, width: int, height: in
         column_s=column_s,
         values=used,
         below=job,
-        coming=_coming(picture, room, column_s, future),
+        coming=coming,
+        coming_edges=edges,
+        ahead=ahead,
         levels=_levels(picture, room),
     )
     return chart_lines(drawn, height, width, look.glyphs)
@@ -113,6 +126,23 @@ def _coming(picture: Picture, room: MemoryRoom, column_s: float, count: int) -> 
         return [None] * count
     rising = (room.used_bytes + fill_bytes_s * column_s * (i + 1) for i in range(count))
     return [value if value <= room.capacity_bytes else None for value in rising]
+
+
+def _projected(picture: Picture, room: MemoryRoom, count: int) -> list[list[float | None]] | None:
+    """What the machine uses until the job is done, in a straight line: at the low end, in the middle, at the high end.
+
+    The last column is the job's end, however long that takes.
+    """
+    need, job_bytes = picture.need, picture.job_bytes
+    if need is None or job_bytes is None or picture.exit is not None:
+        return None
+    ends = (need.low_bytes, need.need_bytes, need.high_bytes)
+    return [[_rising(room, max(end - job_bytes, 0) * (i + 1) / count) for i in range(count)] for end in ends]
+
+
+def _rising(room: MemoryRoom, more_bytes: float) -> float | None:
+    value = room.used_bytes + more_bytes
+    return value if value <= room.capacity_bytes else None
 
 
 def _levels(picture: Picture, room: MemoryRoom) -> list[ChartLevel]:

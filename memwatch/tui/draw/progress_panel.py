@@ -1,11 +1,11 @@
 """How far the job is, how fast, how much there will be, and when it is done."""
 
 from memwatch.errors import printable
-from memwatch.model.units import format_count
+from memwatch.model.units import format_count, roughly
 from memwatch.tui.draw.bars import bar
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line, width_of
 from memwatch.tui.draw.look import Look
-from memwatch.tui.draw.words import amount, between, clock, percent, rate, roughly, size
+from memwatch.tui.draw.words import amount, between, clock, percent, rate, size
 from memwatch.tui.model.picture import JobState, Picture, Progress
 
 TITLE = "progress"
@@ -16,6 +16,8 @@ def title(picture: Picture, look: Look) -> Line:
     progress = picture.progress
     if progress is None or progress.source is None:
         return line(Span(TITLE, "title"))
+    if progress.source == "its output":
+        return line(Span(TITLE, "title"), Span(f" as it reports {printable(progress.name or '')}".rstrip(), "dim"))
     return line(Span(TITLE, "title"), Span(f" position in {printable(progress.name or progress.source)}", "dim"))
 
 
@@ -64,14 +66,16 @@ def when(picture: Picture, look: Look, with_range: bool = True) -> Line:
 def _numbers(picture: Picture, progress: Progress, look: Look, width: int) -> Line:
     show = progress.unit
     parts = [
-        line(
+        ()
+        if show == "%"  # The bar line says it.
+        else line(
             Span(amount(progress.done, show)),
             Span(f" of {amount(progress.total, show)}" if progress.total else "", "dim"),
             Span("" if show == "bytes" else f" {_unit(progress)}", "dim"),
         )
     ]
     eta = progress.eta
-    if eta is not None and picture.state == JobState.RUNNING:
+    if eta is not None and eta.rate_s and show != "%" and picture.state == JobState.RUNNING:
         parts.append(line(Span(rate(eta.rate_s) if show == "bytes" else f"{format_count(eta.rate_s)}/s")))
     if progress.tokens is not None:
         parts.append(_so_far(format_count(progress.tokens), progress.projected_tokens, format_count, look, " tokens"))

@@ -2,7 +2,7 @@
 
 import time
 
-from memwatch.model.units import format_count, format_size
+from memwatch.model.units import format_count, format_size, roughly
 
 UNKNOWN = "n/a"
 
@@ -38,18 +38,6 @@ def clock(t: float) -> str:
         return time.strftime("%H:%M:%S", time.localtime(t))
     except (ValueError, OverflowError, OSError):
         return "--:--:--"
-
-
-def roughly(seconds: float) -> str:
-    """'8 s', '38 min', '3 h 05 min': no more digits than anyone believes."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 100:
-        return f"{minutes} min"
-    if minutes < 48 * 60:
-        return f"{minutes // 60} h {minutes % 60:02d} min"
-    return f"{minutes / 1440:.1f} d"
 
 
 def soon(seconds: float) -> str:

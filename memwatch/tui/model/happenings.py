@@ -18,6 +18,8 @@ def happening(event: dict[str, Any], level_before: str) -> Happening | None:
             return Happening(t, "info", "the job started")
         case "note":
             return Happening(t, "info", str(event.get("text", "")))
+        case "need" if event.get("warning"):
+            return Happening(t, "warn", str(event["warning"]))
         case "verdict" if event.get("level") != level_before:
             return _change(t, str(event.get("level")), level_before, str(event.get("reason", "")))
         case "action" if event.get("action") in IN_WORDS:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memwatch.model.rates import UNKNOWN_CHANGE, Change
+from memwatch.model.run_need import RunNeed
 from memwatch.model.sample import Process, Sample
 from memwatch.tui.model.eta import Eta
 from memwatch.tui.model.series import SeriesPoint
@@ -162,6 +163,8 @@ class Picture:
     rates: Change = UNKNOWN_CHANGE  # over the last two seconds
     peak_job_bytes: int | None = None
     progress: Progress | None = None
+    need: RunNeed | None = None  # what the whole run will need
+    need_warning: str | None = None  # that it will not fit, in words; while the forecast says so
     points: tuple[SeriesPoint, ...] = ()
     processes: tuple[ProcessRow, ...] = ()
     others: tuple[Process, ...] | None = None

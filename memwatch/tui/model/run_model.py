@@ -11,8 +11,9 @@ from memwatch.journal.codec import sample_from_json
 from memwatch.journal.events import waits_for_reason
 from memwatch.model.programs import as_given, is_memwatch_itself, is_tokenizer
 from memwatch.model.rates import UNKNOWN_CHANGE, Change, change_between
+from memwatch.model.run_need import RunNeed
 from memwatch.model.sample import Process, Sample
-from memwatch.tui.model.eta import ProgressPace
+from memwatch.tui.model.eta import Eta, ProgressPace
 from memwatch.tui.model.happenings import happening
 from memwatch.tui.model.picture import (
     Happening,
@@ -82,6 +83,8 @@ class RunModel:
                 self._action(event)
             case "progress":
                 self._progress(event)
+            case "need":
+                self._need(event)
             case "output":
                 self._output(event)
             case "guard":
@@ -197,9 +200,22 @@ class RunModel:
         known = {key: event[key] for key in _PROGRESS_KEYS if event.get(key) is not None}
         self._now = replace(
             self._now,
-            progress=Progress(**{**known, "done": done, "total": total, "eta": self._pace.eta(total)}),
+            progress=Progress(**{**known, "done": done, "total": total, "eta": self._eta(event, total)}),
             is_sharded=self._now.is_sharded or event.get("sharded") is True,
         )
+
+    def _eta(self, event: Event, total: float | None) -> Eta | None:
+        """A bar has an ETA of its own, which knows more than the steps that it is drawn in."""
+        eta, told_s = self._pace.eta(total), _number(event.get("eta_s"))
+        if told_s is None or event.get("source") is None:
+            return eta
+        return Eta(0.0 if eta is None else eta.rate_s, told_s)
+
+    def _need(self, event: Event) -> None:
+        need = RunNeed.from_json(event)
+        warning = str(event.get("warning") or self._now.need_warning or "") or None
+        fits = need is None or (need.full_at is None and not need.is_sure)
+        self._now = replace(self._now, need=need, need_warning=None if fits else warning)
 
     def _output(self, event: Event) -> None:
         if event.get("tail"):  # A journal keeps ends, not everything.

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memwatch.model.sample import Memory, Process, Sample
+from memwatch.model.units import roughly
 from memwatch.tui.draw import process_table as processes
 from memwatch.tui.draw.bars import bar, stacked
 from memwatch.tui.draw.chart import Chart, ChartLevel, chart_lines
@@ -12,7 +13,7 @@ from memwatch.tui.draw.glyphs import ASCII, MONOCHROME, UNICODE, Glyphs
 from memwatch.tui.draw.layout import ShownPanels, layout_for, shared_out
 from memwatch.tui.draw.lines import Span, cut, fitting, line, padded, spread, text_of, width_of, wrapped
 from memwatch.tui.draw.look import Frame, Look, framed, inner_size
-from memwatch.tui.draw.words import between, roughly, stopwatch
+from memwatch.tui.draw.words import between, stopwatch
 from memwatch.tui.model.picture import Picture, ProcessRow
 
 

@@ -1,0 +1,61 @@
+"""Finds earlier runs of a command in the journals, by their first and last lines alone: a guard has little time."""
+
+import os
+
+from memwatch.decide.earlier_runs import EarlierRun
+from memwatch.journal.folder import SUFFIX, runs_path
+from memwatch.journal.reader import parse_event
+
+MOST_JOURNALS = 200  # the newest
+MOST_RUNS = 8
+_FIRST_BYTES = 16384
+_LAST_BYTES = 8192
+
+
+def earlier_runs(command: list[str], input_name: str | None) -> list[EarlierRun]:
+    """Those that finished, the newest first. The input may have another name; everything else must be the same."""
+    folder = runs_path()
+    try:
+        names = sorted((name for name in os.listdir(folder) if name.endswith(SUFFIX)), reverse=True)[:MOST_JOURNALS]
+    except OSError:
+        return []
+    wanted = _without_input(command, input_name)
+    found: list[EarlierRun] = []
+    for name in names:
+        run = _run_in(os.path.join(folder, name), len(command), wanted)
+        if run is not None:
+            found.append(run)
+        if len(found) >= MOST_RUNS:
+            break
+    return found
+
+
+def _run_in(path: str, words: int, wanted: list[str | None]) -> EarlierRun | None:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        first = os.pread(fd, _FIRST_BYTES, 0).partition(b"\n")[0]
+        start = parse_event(first + b"\n") or {}
+        command = start.get("command")
+        if not isinstance(command, list) or len(command) != words:
+            return None
+        size = os.fstat(fd).st_size
+        last = os.pread(fd, _LAST_BYTES, max(size - _LAST_BYTES, 0)).rstrip(b"\n").rpartition(b"\n")[2]
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+    ended = parse_event(last + b"\n") or {}
+    name, total, peak = ended.get("input"), ended.get("work_total"), ended.get("peak_job_bytes")
+    if ended.get("event") != "exit" or ended.get("code") != 0 or not isinstance(peak, int):
+        return None
+    if not isinstance(total, int | float) or total <= 0:
+        return None
+    given = _without_input([str(word) for word in command], name if isinstance(name, str) else None)
+    return EarlierRun(float(total), peak) if given == wanted else None
+
+
+def _without_input(command: list[str], input_name: str | None) -> list[str | None]:
+    return [None if input_name and os.path.basename(word) == input_name else word for word in command]

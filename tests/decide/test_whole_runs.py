@@ -1,0 +1,156 @@
+"""The whole-run forecast, by simulation and on recorded runs (tests/decide/whole_runs)."""
+
+from collections.abc import Callable
+
+import pytest
+
+from memwatch.decide.earlier_runs import EarlierRun, need_of
+from memwatch.decide.peak import LEAST_FRACTION, GrowthOutlook, Persistence, WholeRun
+from memwatch.model.run_need import RunNeed
+from memwatch.model.units import GIB, MIB
+from tests.decide.whole_runs.score import Score, score
+from tests.decide.whole_runs.traces import load_traces
+
+STEPS = 400
+Used = Callable[[float], float]
+
+
+def simulated(used: Used, until: float, there_bytes: float | None = None) -> tuple[GrowthOutlook | None, float | None]:
+    """The last outlook, and the progress at which a warning came."""
+    run, persistence, warned_at, outlook = WholeRun(), Persistence(), None, None
+    for step in range(1, round(STEPS * until) + 1):
+        fraction = step / STEPS
+        run.sample(round(used(fraction)))
+        run.progress(step * 2.0, fraction)
+        outlook = run.outlook()
+        need = None if outlook is None else outlook.need(None if there_bytes is None else round(there_bytes))
+        if warned_at is None and persistence.is_warning(need):
+            warned_at = fraction
+    return outlook, warned_at
+
+
+def linear(fraction: float) -> float:
+    return 300 * MIB + 30 * GIB * fraction
+
+
+LAWS = [
+    pytest.param(linear, 0.03, id="list"),
+    pytest.param(lambda x: GIB * (1 + 20 * x**0.6), 0.15, id="vocabulary"),
+    pytest.param(lambda x: GIB * (1 + 20 * x * x), 0.15, id="pairs"),
+    pytest.param(lambda x: GIB / 4 * min(1 + 60 * x, 7), 0.15, id="cache that is full"),
+    pytest.param(lambda x: GIB * (2 + 20 * x + (x * 80) % 1), 0.08, id="sawtooth on growth"),
+    pytest.param(lambda x: GIB * (3 + 2 * ((x * 20) % 1)), 0.08, id="sawtooth"),
+    pytest.param(lambda x: 5 * GIB, 0.01, id="flat"),
+]
+
+
+@pytest.mark.parametrize(("used", "error"), LAWS)
+def test_the_peak_is_known_at_a_fifth_of_the_way(used: Used, error: float) -> None:
+    outlook, _ = simulated(used, 0.2)
+    assert outlook is not None
+    peak = max(used(step / STEPS) for step in range(STEPS + 1))
+    assert outlook.need().need_bytes == pytest.approx(peak, rel=error)
+
+
+def test_it_speaks_from_three_percent_on_with_a_range_around_the_truth() -> None:
+    assert simulated(linear, LEAST_FRACTION - 0.005)[0] is None
+    outlook, _ = simulated(linear, 0.035)
+    assert outlook is not None
+    need = outlook.need(20 * GIB)
+    assert need.low_bytes <= linear(1.0) <= need.high_bytes
+    assert need.full_at == pytest.approx((20 * GIB - 300 * MIB) / (30 * GIB), abs=0.05)
+
+
+def test_gigabytes_in_a_straight_line_are_warned_of_early() -> None:
+    """The list script on a file that is ten times too large ends at 20 % of the way."""
+    _, warned_at = simulated(linear, 0.2, there_bytes=6.3 * GIB)
+    assert warned_at is not None
+    assert warned_at <= 0.1
+
+
+@pytest.mark.parametrize(("used", "_"), LAWS)
+def test_a_run_that_fits_is_not_warned_of(used: Used, _: float) -> None:
+    peak = max(used(step / STEPS) for step in range(STEPS + 1))
+    assert simulated(used, 1.0, there_bytes=1.25 * peak)[1] is None
+
+
+def test_another_pass_over_the_input_starts_again() -> None:
+    run = WholeRun()
+    for clock_s in range(100):
+        run.sample(100 * MIB)
+        run.progress(clock_s, clock_s / 100)
+    run.progress(101, 0.01)
+    assert run.outlook() is None
+
+
+def test_it_keeps_few_marks_however_often_progress_is_reported() -> None:
+    run = WholeRun()
+    for step in range(1, 100_000):
+        run.sample(step * 1000)
+        run.progress(step / 10, step / 100_000)
+    assert len(run._marks) < 500
+
+
+def test_progress_that_does_not_move_does_not_divide_by_nothing() -> None:
+    run = WholeRun()
+    for fraction in (0.1, 0.1, 0.100001, 0.2, 0.2, 0.3, 0.3, 0.31, 0.4, 0.5, 0.5):
+        run.sample(MIB)
+        run.progress(5.0, fraction)
+        run.outlook()
+    assert run.outlook() is not None
+
+
+SAME = [EarlierRun(1000, 31 * GIB), EarlierRun(1000, 30 * GIB)]
+
+
+def test_the_same_command_on_the_same_input_needs_what_it_needed() -> None:
+    need = need_of(None, SAME, 1000, 0.001, MIB, 21 * GIB)
+    assert need is not None
+    assert need.is_sure
+    assert need.runs == 2
+    assert need.low_bytes <= 30 * GIB <= need.need_bytes <= 31 * GIB <= need.high_bytes
+
+
+def test_a_larger_input_is_compared_by_its_size() -> None:
+    need = need_of(None, SAME, 2000, 0.001, MIB, 21 * GIB)
+    assert need is not None
+    assert need.need_bytes == 62 * GIB
+    assert not need.is_sure
+
+
+def test_a_run_that_goes_beyond_earlier_ones_is_believed() -> None:
+    assert need_of(None, SAME, 1000, 0.5, 40 * GIB, 21 * GIB) is None
+    outlook, _ = simulated(lambda x: 100 * GIB * x, 0.3)
+    need = need_of(outlook, SAME, 1000, 0.3, 30 * GIB, 50 * GIB)
+    assert need is not None
+    assert need.need_bytes == pytest.approx(100 * GIB, rel=0.03)
+
+
+def test_the_words_have_the_numbers_first() -> None:
+    need = RunNeed(0.2, 31 * GIB, 29 * GIB, 34 * GIB, 21 * GIB, 0.68, 480.0, True)
+    assert need.summary == "needs 31 GiB at the end (29-34), full at 68 %"
+    assert need.warning(["python", "prepare.py", "x.txt"]) == (
+        "needs 31 GiB at the end (29-34), 21 GiB are there: full at 68 %, in 8 min; "
+        "`memwatch diagnose --script prepare.py` shows why"
+    )
+    assert RunNeed.from_json(need.as_json()) == need
+    assert RunNeed.from_json({"need_bytes": float("inf"), "low_bytes": 1, "high_bytes": "2"}) is None
+
+
+@pytest.fixture(scope="module", params=[False], ids=["seen"])
+def scored(request: pytest.FixtureRequest) -> Score:
+    return score([trace for trace in load_traces() if trace.is_held_out == request.param])
+
+
+def test_there_are_enough_recorded_runs() -> None:
+    traces = load_traces()
+    assert len(traces) >= 30
+    assert sum(trace.is_held_out for trace in traces) >= 10
+
+
+def test_the_median_error_of_recorded_peaks_is_small(scored: Score) -> None:
+    assert scored.median_error < 0.15
+
+
+def test_recorded_runs_that_fit_are_hardly_ever_warned_of(scored: Score) -> None:
+    assert scored.false_share < 0.02

@@ -1,0 +1,128 @@
+"""The jobs of the collection: list scripts, counts, tables, streams, sorts, loads, training loops, other runtimes.
+
+A part of the jobs is held out: the forecast was made without looking at them, and is scored on them separately.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+WORK = Path(__file__).with_name("work.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`command` may contain INPUT and SCRATCH."""
+
+    name: str
+    command: tuple[str, ...]
+    input: str = ""
+    is_held_out: bool = False
+
+
+def _python(name: str, input_name: str = "", held_out: bool = False) -> Program:
+    command = (sys.executable, str(WORK), name, *(["INPUT"] if input_name else []))
+    return Program(name, command, input_name, held_out)
+
+
+_NODE_LINES = """
+const lines = [];
+require('readline').createInterface({input: require('fs').createReadStream(process.argv[1])})
+  .on('line', line => lines.push(line.split(' ')));
+"""
+_NODE_STREAM = """
+let count = 0;
+require('readline').createInterface({input: require('fs').createReadStream(process.argv[1])})
+  .on('line', line => { count += line.split(' ').map(word => ({word})).length; });
+"""
+_JAVA_MAP = """
+import java.io.*;
+import java.util.*;
+public class Main {
+  public static void main(String[] arguments) throws IOException {
+    Map<String, List<Integer>> index = new HashMap<>();
+    int number = 0;
+    try (BufferedReader reader = new BufferedReader(new FileReader(arguments[0]))) {
+      for (String line; (line = reader.readLine()) != null; number++)
+        for (String word : line.split(" ")) index.computeIfAbsent(word, key -> new ArrayList<>()).add(number);
+    }
+  }
+}
+"""
+_JAVA_STREAM = """
+import java.io.*;
+public class Main {
+  public static void main(String[] arguments) throws IOException {
+    long count = 0;
+    try (BufferedReader reader = new BufferedReader(new FileReader(arguments[0]))) {
+      for (String line; (line = reader.readLine()) != null; ) count += line.split(" ").length;
+    }
+  }
+}
+"""
+JAVA_SOURCES = {"java_index": _JAVA_MAP, "java_stream": _JAVA_STREAM}
+
+PROGRAMS = (
+    _python("list_of_tokens", "text.txt"),
+    _python("list_of_lines", "text.txt"),
+    _python("list_of_words", "text.txt", held_out=True),
+    _python("list_of_rows", "rows.jsonl"),
+    _python("table_of_dicts", "table.csv"),
+    _python("lines_sorted", "text.txt", held_out=True),
+    _python("pieces_joined", "text.txt"),
+    _python("compact_array", "text.txt"),
+    _python("bytes_appended", "text.txt"),
+    _python("array_concatenated", "text.txt"),
+    _python("array_filled", "text.txt", held_out=True),
+    _python("count_words", "text.txt"),
+    _python("count_pairs", "text.txt"),
+    _python("seen_lines", "text.txt", held_out=True),
+    _python("inverted_index", "text.txt"),
+    _python("adjacency", "text.txt", held_out=True),
+    _python("trie", "text.txt"),
+    _python("group_by_user", "rows.jsonl", held_out=True),
+    _python("all_pairs", "text.txt"),
+    _python("streamed", "text.txt"),
+    _python("batches_flushed", "rows.jsonl"),
+    _python("large_batches_flushed", "text.txt", held_out=True),
+    _python("cached_lookups", "text.txt"),
+    _python("cached_pairs", "text.txt"),
+    _python("cyclic_garbage", "text.txt"),
+    _python("growth_with_garbage", "text.txt", held_out=True),
+    _python("sliding_window", "text.txt", held_out=True),
+    _python("reservoir", "text.txt", held_out=True),
+    _python("pandas_whole", "large_table.csv"),
+    _python("pandas_chunks", "large_table.csv"),
+    _python("pandas_summed", "large_table.csv", held_out=True),
+    _python("arrow_batches", "large_table.csv", held_out=True),
+    _python("vectorizer", "text.txt"),
+    _python("dataset_mapped", "text.txt"),
+    _python("sqlite_in_memory", "rows.jsonl"),
+    _python("xml_tree", "tree.xml", held_out=True),
+    _python("json_load", "rows.json"),
+    _python("unpickled", "rows.pickle"),
+    _python("two_passes", "text.txt", held_out=True),
+    _python("two_columns", "text.txt", held_out=True),
+    _python("regex_matches", "text.txt"),
+    _python("training"),
+    _python("training_with_leak"),
+    _python("training_with_epochs", held_out=True),
+    _python("replay_buffer"),
+    _python("embeddings", held_out=True),
+    _python("growing_steps"),
+    _python("text_buffer", "text.txt"),
+    Program("uneven_lines", (sys.executable, str(WORK), "list_of_words", "INPUT"), "uneven.txt"),
+    Program("sort", ("sort", "-S", "400M", "-T", "SCRATCH", "-o", "/dev/null", "INPUT"), "text.txt"),
+    Program("awk_counts", ("mawk", "{ for (i = 1; i <= NF; i++) n[$i]++ }", "INPUT"), "text.txt", True),
+    Program("awk_lines", ("mawk", "{ l[NR] = $0 }", "INPUT"), "text.txt"),
+    Program("perl_hash", ("perl", "-ne", "$n{$_}++ for split", "INPUT"), "text.txt"),
+    Program("perl_lines", ("perl", "-e", "@l = map { [split] } <>", "INPUT"), "text.txt", True),
+    Program("jq_slurp", ("jq", "--slurp", "length", "INPUT"), "rows.jsonl"),
+    Program("jq_stream", ("jq", "-c", ".user", "INPUT"), "rows.jsonl", True),
+    Program("zstd", ("zstd", "-q", "-c", "-9", "INPUT"), "text.txt"),
+    Program("gzip", ("gzip", "-c", "INPUT"), "text.txt", True),
+    Program("node_lines", ("node", "-e", _NODE_LINES, "INPUT"), "text.txt"),
+    Program("node_stream", ("node", "-e", _NODE_STREAM, "INPUT"), "text.txt", True),
+    Program("java_index", ("java", "-Xmx700m", "-cp", "SCRATCH", "Main", "INPUT"), "text.txt"),
+    Program("java_stream", ("java", "-Xmx700m", "-cp", "SCRATCH", "Main", "INPUT"), "text.txt", True),
+)
