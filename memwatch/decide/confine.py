@@ -6,7 +6,8 @@ out of a sample. What ends the confinement is decided here, from readings of the
 
     swap runs out               what is left of it is used up within moments          pause, then stop
     the job does not progress   it waits for its pages nearly all of the time         pause, then stop
-    memory is lost all the same half of the reserve is gone                           pause, then stop
+    memory is lost all the same half of the reserve is gone (others took it, or zram) pause, until enough was reclaimed
+                                                                                      from the job; then stop
     the others suffer           they wait for memory or for the disk                  pause for 10 s; the third time
                                                                                       pause, then stop
     the job fits again          hardly anything of it is in swap and there is room    release
@@ -231,7 +232,7 @@ def limit_move(confined: Confined, headroom_bytes: int, reserve_bytes: int, may_
     """How the limit of a confined job follows the machine, or None."""
     step = max(int(reserve_bytes * MOVE_SHARE), SMALLEST_STEP_BYTES)
     if headroom_bytes <= -step:
-        reclaim = min(-headroom_bytes, confined.held_bytes, confined.swap_left_bytes - SWAP_MARGIN_BYTES)
+        reclaim = min(-headroom_bytes + step // 2, confined.held_bytes, confined.swap_left_bytes - SWAP_MARGIN_BYTES)
         return LimitMove(reclaim_bytes=reclaim) if reclaim > 0 else None
     wanted = confined_limit_bytes(confined.held_bytes, headroom_bytes)
     return LimitMove(wanted) if may_rise and wanted - confined.limit_bytes >= step else None
@@ -254,6 +255,9 @@ def confined_action(
     if (reason := _why_at_the_end(state, settings, forecast, confined)) is not None:
         deadline_s = forecast.clock_s + settings.deadline_after_s
         return Action(Step.PAUSE, reason, deadline_s, Step.STOP, is_blamed=True, is_short=True)
+    if (reason := _why_lost(state, forecast, confined)) is not None:
+        deadline_s = forecast.clock_s + settings.deadline_after_s
+        return Action(Step.PAUSE, reason, deadline_s, Step.STOP, is_short=True)
     if confined.rest_suffers is not None and _may_count_rest(state, settings, forecast):
         deadline_s = forecast.clock_s + settings.thrash_wait_s
         return Action(Step.PAUSE, confined.rest_suffers, deadline_s, Step.RESUME)
@@ -312,16 +316,21 @@ def _why_at_the_end(state: ActionState, settings: LadderSettings, forecast: Fore
         return f"swap is full: {format_size(confined.swap_bytes)} of the job are in it, none is left for more"
     if forecast.clock_s - state.user_resumed_s < settings.user_grace_s:
         return None
-    headroom, reserve = forecast.headroom_bytes, forecast.reserve_bytes
-    is_lost = headroom is not None and headroom <= -reserve * LOST_SHARE
-    if is_lost and forecast.clock_s - max(state.confined_s or 0, state.resumed_s) >= LOST_S:
-        left = max((headroom or 0) + reserve, 0)
-        return f"{format_size(left)} left of RAM although the job is confined to {format_size(confined.limit_bytes)}"
     if confined.is_stuck:
         return f"the job waits for its own pages, {format_size(confined.swap_bytes)} in swap, and does not progress"
     if confined.rest_suffers is not None and state.rest_pauses >= MOST_REST_PAUSES and not state.is_rest_cleared:
         return f"{confined.rest_suffers}, in spite of {state.rest_pauses} pauses"
     return None
+
+
+def _why_lost(state: ActionState, forecast: Forecast, confined: Confined) -> str | None:
+    headroom, reserve = forecast.headroom_bytes, forecast.reserve_bytes
+    if headroom is None or headroom > -reserve * LOST_SHARE:
+        return None
+    if forecast.clock_s - max(confined.since_s, state.resumed_s) < LOST_S:
+        return None  # The limit has not had an effect yet.
+    left = format_size(max(headroom + reserve, 0))
+    return f"{left} left of RAM although the job is confined to {format_size(confined.limit_bytes)}"
 
 
 def _may_count_rest(state: ActionState, settings: LadderSettings, forecast: Forecast) -> bool:
@@ -345,7 +354,8 @@ def _while_paused(
             return Action(Step.RESUME, "the pause has not helped the others", clears_job=True)
         return Action(Step.RESUME, "the others have recovered")
     headroom = forecast.headroom_bytes
-    if headroom is not None and headroom >= forecast.reserve_bytes / 4:
+    # After a loss of memory the job goes on with the smaller limit that it has by then.
+    if headroom is not None and headroom >= (forecast.reserve_bytes / 4 if state.is_blamed else 0):
         return Action(Step.RESUME, f"{format_size(headroom)} are free for the job")
     if waited_s >= settings.deadline_after_s:
         return Action(Step.STOP, _stop_reason(state, forecast), next_step=Step.KILL)

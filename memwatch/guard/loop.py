@@ -192,7 +192,9 @@ class Guard:
 
     def _observe(self, sample: Sample) -> tuple[Forecast, Verdict]:
         confined = self._confinement.look(sample)
-        view, debt_bytes = self._confinement.view(sample), self._page_out.debt_bytes(sample)
+        view = self._confinement.view(sample)
+        # A confined job cannot take back more than its limit allows.
+        debt_bytes = 0 if confined is not None else self._page_out.debt_bytes(sample)
         outlook, verdict = self._decisions.observe(view, confined, debt_bytes)
         self._now = sample, outlook
         can_confine = self._confinement.obstacle(sample, outlook.reserve_bytes) is None
@@ -209,14 +211,14 @@ class Guard:
             self._carry_out(Action(Step.RELEASE, "systemd did not set the limit"), By.GUARD)
         if not self._confinement.is_active:
             self._scope.follow(sample, self._reserve)
-        elif self._decisions.confined is not None and not self._actor.is_paused:
-            may_rise = state.confined_by == By.GUARD
+        elif self._decisions.confined is not None:
+            may_rise = state.confined_by == By.GUARD and not self._actor.is_paused
             self._confinement.follow(sample, self._decisions.confined, outlook, may_rise)
         if self._actor.is_paused:
             # A user's pause alone calls for nothing: the memory may not be needed by anybody.
             free_bytes = (outlook.headroom_bytes or 0) + self._page_out.freed_bytes
             is_wanted = state.paused_by == By.GUARD or free_bytes < outlook.reserve_bytes
-            self._page_out.follow(sample, is_wanted)
+            self._page_out.follow(sample, is_wanted and not self._confinement.is_active)
 
     def _paged_out_facts(self) -> dict[str, object]:
         freed = self._page_out.freed_bytes

@@ -168,7 +168,13 @@ class TestTheEnd:
     def test_memory_that_is_lost_all_the_same(self) -> None:
         lost = replace(STEADY, headroom_bytes=-RESERVE * 3 // 4)
         assert step(IS_CONFINED, lost, CONFINED) == Step.PAUSE
-        assert step(replace(IS_CONFINED, confined_s=99.0), lost, CONFINED) is None, "the limit has not worked yet"
+        assert step(IS_CONFINED, lost, replace(CONFINED, since_s=99.0)) is None, "the limit has not worked yet"
+        pause = act(IS_CONFINED, lost, CONFINED)
+        assert pause is not None
+        paused = after(IS_CONFINED, pause, 100.0, By.GUARD, AUTO)
+        assert step(paused, replace(lost, clock_s=105.0), CONFINED) is None
+        assert step(paused, replace(STEADY, clock_s=105.0), CONFINED) == Step.RESUME, "it was reclaimed from the job"
+        assert step(paused, replace(lost, clock_s=160.0), CONFINED) == Step.STOP
 
     @pytest.mark.parametrize("suffering", [{"memory": 0.4}, {"io": 0.8}])
     def test_others_that_suffer_get_a_pause_and_the_third_time_the_job_is_at_its_end(
@@ -233,7 +239,7 @@ class TestTheLimit:
     def test_less_room_is_reclaimed_from_the_job_as_far_as_swap_allows(self) -> None:
         move = limit_move(CONFINED, -100 * MIB, RESERVE, may_rise=True)
         assert move is not None
-        assert (move.limit_bytes, move.reclaim_bytes) == (None, 100 * MIB)
+        assert (move.limit_bytes, move.reclaim_bytes) == (None, 116 * MIB)
         assert limit_move(replace(CONFINED, swap_left_bytes=32 * MIB), -100 * MIB, RESERVE, may_rise=True) is None
 
     def test_a_part_of_swap_is_left_to_others(self) -> None:

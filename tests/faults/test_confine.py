@@ -12,8 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from memwatch.decide.reserve import default_reserve_bytes
 from memwatch.model.units import MIB
 from tests.faults.test_scope import MANAGER, events, only_in_a_guest, total_bytes
+from tests.faults.test_scoped_jobs import available_bytes
+from tests.faults.test_swap import KEEPS, paged_out
+from tests.guard.processes import Watched, wait_until
 from tests.helpers import HANG_S
 
 STAND_IN = Path(__file__).parents[1] / "benchmarks" / "stand_in.py"
@@ -157,3 +161,22 @@ def test_a_job_that_needs_more_than_ram_and_swap_is_stopped(folder: Path) -> Non
     assert warned
     assert min(warned) < stop["t"] - 20
     assert stalled_s <= MOST_STALLED_S
+
+
+@only_in_a_guest
+def test_a_pause_frees_the_memory_of_a_job_in_a_scope(folder: Path) -> None:
+    rounds = folder / "rounds"
+    size_mib = available_bytes() // MIB - default_reserve_bytes(total_bytes()) // MIB - 60
+    with Watched(sys.executable, "-c", KEEPS, size_mib, rounds) as watched:
+        watched.event("start")
+        wait_until(rounds.exists, "the job has its memory")
+        watched.tell("pause")
+        watched.event("action", action="pause", by="user")
+        before_bytes = available_bytes()
+        paged_out(watched, 64 * MIB)
+        print(f"of {size_mib} MiB paged out, {(available_bytes() - before_bytes) / MIB:.0f} MiB came free", flush=True)
+        seen = int(rounds.read_text())
+        began_s = time.monotonic()
+        watched.tell("resume")
+        wait_until(lambda: int(rounds.read_text() or 0) > seen + 1, "the job finds its memory as it was")
+        print(f"back after {time.monotonic() - began_s:.1f} s", flush=True)

@@ -163,9 +163,7 @@ class Confinement:
     def follow(self, sample: Sample, confined: Confined, outlook: Forecast, may_rise: bool) -> None:
         """Move the limit with the room that the machine has."""
         folder = self._scope.cgroup_folder
-        if folder is None or sample.memory is None or sample.clock_s - self._moved_s < MOVE_EVERY_S:
-            return
-        if self._reclaimer.is_busy:
+        if folder is None or sample.memory is None or self._reclaimer.is_busy:
             return
         if self._is_squeezed:
             self._is_squeezed = False
@@ -174,17 +172,17 @@ class Confinement:
                 self._moved_s = sample.clock_s
                 self._scope.change(MemoryMax=charged + SMALLEST_STEP_BYTES)
                 return
-        self._follow_swap(sample, confined)
         if outlook.headroom_bytes is None:
             return
-        move = limit_move(confined, outlook.headroom_bytes, outlook.reserve_bytes, may_rise)
-        if move is None:
-            return
-        self._moved_s = sample.clock_s
-        if move.limit_bytes is not None:
-            self._scope.change(MemoryMax=move.limit_bytes)
-        else:
+        may_move = sample.clock_s - self._moved_s >= MOVE_EVERY_S
+        move = limit_move(confined, outlook.headroom_bytes, outlook.reserve_bytes, may_rise and may_move)
+        if move is not None and move.limit_bytes is None:
             self._is_squeezed = self._reclaimer.start(move.reclaim_bytes)
+        elif may_move:
+            self._moved_s = sample.clock_s
+            self._follow_swap(sample, confined)
+            if move is not None and move.limit_bytes is not None:
+                self._scope.change(MemoryMax=move.limit_bytes)
 
     def _follow_swap(self, sample: Sample, confined: Confined) -> None:
         """Others use and free swap, too."""
