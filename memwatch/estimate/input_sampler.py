@@ -18,7 +18,7 @@ from memwatch.estimate.counter import Counter
 from memwatch.estimate.statistics import Cell, Range, with_unseen
 from memwatch.model.units import KIB
 from memwatch.tokenize.blocks import Block, BlockLayout, BlockReader, ReadPosition
-from memwatch.tokenize.cuts import TextCuts
+from memwatch.tokenize.cuts import TextCuts, View
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.inputs import Input
 from memwatch.tokenize.rows import Rows
@@ -177,7 +177,8 @@ class InputSampler:
         with open(self.source.path, "rb", buffering=0) as file:
             window = os.pread(file.fileno(), PIECE_BYTES, at)
         cuts = TextCuts(self._counter.encoding.pretokenizer, separator=None)
-        start = cuts.unit_end(window, 1) if at else 0
+        found = cuts.boundary(View(window, at, at_end=False), at + 1) if at else at
+        start = None if found is None else found - at
         cut = cuts.block_end(window, 0, len(window), at_end=len(window) < PIECE_BYTES)
         if start is None or cut is None or cut.at <= start:
             data = window.decode("utf-8", "ignore").encode()

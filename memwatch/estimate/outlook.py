@@ -23,14 +23,15 @@ from memwatch.estimate.sampling import Sampled, sample_inputs
 from memwatch.estimate.statistics import Range, added
 from memwatch.model import python_list
 from memwatch.model.units import MIB, format_size
+from memwatch.probe.cgroups import memory_sample
 from memwatch.probe.machine import Machine, disk_free_bytes
 from memwatch.tokenize.checkpoint import PARTIAL
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.formats import HEADER_BYTES
 from memwatch.tokenize.inputs import STANDARD_INPUT, Input, find_inputs
-from memwatch.tokenize.plan import cores_here, least_bytes, peak_bytes, plan
-from memwatch.tokenize.rows import reading_bytes
+from memwatch.tokenize.plan import cores_here, least_bytes, peak_bytes, plan, usual_limit_bytes
+from memwatch.tokenize.rows import reading_memory
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.settings import DEFAULT_MODE, DEFAULT_SHARD_TOKENS, Format, TokenizeRequest
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
@@ -112,8 +113,11 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
     settings, resources = request.settings, request.resources
     sources = find_inputs(request.inputs, settings.text_column, request.any_bytes)
     encoding = encoding_named(settings.encoding)
-    reading = reading_bytes(sources, settings.text_column)
-    planned = plan(resources.max_memory_bytes, resources.workers, cores_here(), encoding.token_bytes, reading)
+    reading = reading_memory(sources, settings.text_column)
+    limit = resources.max_memory_bytes or usual_limit_bytes(
+        memory_sample(), resources.workers, cores_here(), encoding.token_bytes, reading
+    )
+    planned = plan(limit, resources.workers, cores_here(), encoding.token_bytes, reading)
     ranks = rank_file(encoding)
     started_s = time.monotonic()
     chosen = choose(resources.engine, encoding, ranks, check=True)
@@ -125,7 +129,7 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
     if not any(each.text_bytes.estimate for each in sampled):
         raise MemwatchError(f"{', '.join(source.name for source in sources)} is empty: nothing to tokenize")
     most_text = sum(each.text_bytes.high for each in sampled)
-    usual = peak_bytes(planned, resources.max_memory_bytes, encoding.token_bytes, reading, most_text)
+    usual = peak_bytes(planned, limit, encoding.token_bytes, reading, most_text)
     disk = _disk(request.out or Path(sources[0].path).parent)
     return Outlook(
         inputs=tuple(sampled),

@@ -1,25 +1,37 @@
 """From inputs to blocks: pieces of about a MiB that can be encoded alone and in any order.
 
 A block lies in one input, on one side of the split, and between two cuts. It carries the position after it, which is
-all that is needed to go on from there.
+all that is needed to go on from there. Blocks of rows are made by row_blocks.py.
 """
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from memwatch.errors import MemwatchError
-from memwatch.model.units import format_size
-from memwatch.tokenize.cuts import CELL_EDGE_BYTES, BlockCut, Cuts, RecordCuts, TextCuts
+from memwatch.model.units import KIB, format_size
+from memwatch.tokenize.cuts import (
+    CELL_BYTES,
+    CELL_EDGE_BYTES,
+    LONGEST_RECORD_BYTES,
+    LOOK_BACK_BYTES,
+    BlockCut,
+    Cuts,
+    RecordCuts,
+    TextCuts,
+    View,
+)
 from memwatch.tokenize.documents import separator_named
-from memwatch.tokenize.inputs import LONGEST_RECORD_BYTES, Input, Kind, StandardInput, Stream
-from memwatch.tokenize.rows import Rows
+from memwatch.tokenize.inputs import Input, Kind, PlainFile, StandardInput, Stream
 from memwatch.tokenize.settings import Split, TokenizeSettings
-from memwatch.tokenize.split import Splitter
+from memwatch.tokenize.split import NeedsMore, SplitWalk, Units
 from memwatch.tokenize.vocabulary import Encoding
 
 # The longest record is the largest block. Text is cut long before that.
 MOST_BLOCK_BYTES = LONGEST_RECORD_BYTES
-MOST_ROWS = 50_000
+# How far a boundary is first looked for; most are near.
+NEAR_BYTES = 4 * KIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +40,32 @@ class ReadPosition:
 
     input: int = 0
     offset: int = 0
-    before_bytes: int = 0  # the text of all inputs before this one
     in_document: bool = False
     row_group: int = 0
     row: int = 0
     row_offset: int = 0
-    digest: str | None = None
-    # The split.
-    val_bytes: int = 0
-    unit_start: int | None = None
-
-    @property
-    def total_bytes(self) -> int:
-        return self.before_bytes + self.offset
+    digest: str | None = None  # of standard input so far
+    # The split, for inputs of which no earlier part can be read again (SplitWalk).
+    next_unit: int = 0
+    owed: int = 0
+    val_start: int = 0
+    val_end: int = 0
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "ReadPosition":
+        """Also from what earlier versions wrote, which had more to say about the split."""
+        return cls(**{name: data[name] for name in cls.__dataclass_fields__ if name in data})
+
+
+class RowEnds(Protocol):
+    """An array of numbers, whatever made it."""
+
+    def __len__(self) -> int: ...
+
+    def tolist(self) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +75,7 @@ class BlockLayout:
     kind: Kind
     continues: bool = False  # begins inside a document
     open_end: bool = False  # ends inside a document
-    row_ends: tuple[int, ...] = ()
+    row_ends: Sequence[int] | RowEnds = ()
     missing_rows: int = 0
 
 
@@ -71,8 +93,89 @@ class Block:
     def length(self) -> int:
         return self.after.offset - self.start.offset
 
-    def without_data(self) -> "Block":
-        return replace(self, data=b"")
+
+class BlockSource(Protocol):
+    """The blocks of one input, or of a range of it."""
+
+    ended: bool
+
+    def next(self, at: ReadPosition, limit: int) -> Block | None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Where a range of a plain input ends: at a cut."""
+
+    offset: int
+    in_document: bool = False
+
+
+class BlockOpener:
+    """Opens inputs for reading in blocks, from any position on."""
+
+    def __init__(self, inputs: Sequence[Input], settings: TokenizeSettings, encoding: Encoding) -> None:
+        self.inputs = inputs
+        self.settings = settings
+        self._encoding = encoding
+        self._units = Units(settings.val_fraction) if settings.val_fraction else None
+        self._before = [0]
+        for source in inputs:
+            self._before.append(self._before[-1] + (source.size_bytes or 0))
+
+    def open(self, at: ReadPosition) -> BlockSource:
+        """All of an input from a position on."""
+        source = self.inputs[at.input]
+        if source.kind == "parquet":
+            return self.open_rows(at, None)
+        if source.is_plain:
+            return self.open_range(PlainFile(source), at, Stop(source.size_bytes or 0), owns_file=True)
+        stream = StandardInput(at.offset, at.digest) if source.is_standard_input else Stream(source, at.offset)
+        walk = SplitWalk(
+            self._units, self._before[at.input], at.next_unit, at.owed, at.val_start, at.val_end
+        )  # fmt: skip
+        if at.offset == 0:
+            walk = SplitWalk.at(self._units, self._before[at.input], 0)
+        return StreamBlocks(stream, source, self.cuts_of(source), walk)
+
+    def open_rows(self, at: ReadPosition, stop_group: int | None) -> BlockSource:
+        """Rows of parquet, up to a row group."""
+        from memwatch.tokenize.row_blocks import RowBlocks  # Needs numpy, which the coordinator does without.
+
+        cuts = TextCuts(self._encoding.pretokenizer, separator=None)
+        source = self.inputs[at.input]
+        return RowBlocks(
+            source, self.settings.text_column, cuts, self._units, self._before[at.input], at, stop_group
+        )  # fmt: skip
+
+    def open_range(self, file: PlainFile, at: ReadPosition, stop: Stop, owns_file: bool = False) -> BlockSource:
+        """A range of a plain input, between two cuts."""
+        cuts = self.cuts_of(file.source)
+        boundaries = ViewBoundaries(cuts, file)
+        walk = SplitWalk.at(self._units, self._before[at.input], at.offset)
+        while walk.val_end <= at.offset and (known := walk.known_to()) is not None and known <= at.offset:
+            walk.find_next(boundaries)
+        stream = _RangeStream(file, at.offset, stop.offset, owns_file)
+        return StreamBlocks(stream, file.source, cuts, walk, boundaries, stop.in_document)
+
+    def start_at(self, file: PlainFile, offset: int) -> Stop:
+        """The first cut of a plain input at or after an offset: where a range ends, and the next one begins."""
+        cuts = self.cuts_of(file.source)
+        back, reach = LOOK_BACK_BYTES, NEAR_BYTES
+        while True:
+            view = file.view(offset - back, offset + reach)
+            cut = cuts.first_cut(view, offset)
+            if cut is not None:
+                return Stop(cut.at, cuts.is_inside_document(view, cut.at))
+            if reach > MOST_BLOCK_BYTES:
+                raise _too_long(file.source, offset)
+            back, reach = CELL_BYTES + LOOK_BACK_BYTES, 8 * reach
+
+    def cuts_of(self, source: Input) -> Cuts:
+        if source.kind == "jsonl":
+            return RecordCuts()
+        return TextCuts(self._encoding.pretokenizer, separator_named(self.settings.documents))
 
 
 class BlockReader:
@@ -82,33 +185,24 @@ class BlockReader:
         self, inputs: list[Input], settings: TokenizeSettings, encoding: Encoding, start: ReadPosition
     ) -> None:
         self.position = start
-        self._inputs = inputs
-        self._settings = settings
-        self._encoding = encoding
-        self._splitter = Splitter(settings.val_fraction, start.val_bytes, start.unit_start)
-        self._source: _Source | None = None
+        self._opener = BlockOpener(inputs, settings, encoding)
+        self._source: BlockSource | None = None
 
     @property
     def at_end(self) -> bool:
-        return self.position.input >= len(self._inputs)
-
-    def open(self) -> None:
-        """Open the current input, which takes a while if it has to be read up to the position."""
-        if self._source is None and not self.at_end:
-            self._source = self._opened(self._inputs[self.position.input])
+        return self.position.input >= len(self._opener.inputs)
 
     def next(self, limit: int) -> Block | None:
-        """The next block of about `limit` bytes; None at the end, and while standard input has not enough."""
+        """The next block of about `limit` bytes; None at the end."""
         while not self.at_end:
-            self.open()
-            assert self._source is not None
-            block = self._source.next(self.position, limit, self._splitter)
+            if self._source is None:
+                self._source = self._opener.open(self.position)
+            block = self._source.next(self.position, limit)
             if block is not None:
                 self.position = block.after
                 return block
-            if not self._source.ended:
-                return None
-            self._end_input()
+            self.close()
+            self.position = ReadPosition(input=self.position.input + 1)
         return None
 
     def close(self) -> None:
@@ -116,78 +210,134 @@ class BlockReader:
             self._source.close()
             self._source = None
 
-    def _opened(self, source: Input) -> "_Source":
-        at = self.position
-        if source.kind == "parquet":
-            rows = Rows(source, self._settings.text_column, at.row_group, at.row)
-            return _RowBlocks(rows, TextCuts(self._encoding.pretokenizer, separator=None))
-        separator = separator_named(self._settings.documents)
-        cuts: Cuts = RecordCuts() if source.kind == "jsonl" else TextCuts(self._encoding.pretokenizer, separator)
-        stream = StandardInput(at.offset, at.digest) if source.is_standard_input else Stream(source, at.offset)
-        return _StreamBlocks(stream, source, cuts)
 
-    def _end_input(self) -> None:
-        self.close()
-        if self._splitter.in_val:
-            self._splitter.change_sides(self.position.total_bytes)
-        self.position = ReadPosition(
-            input=self.position.input + 1,
-            before_bytes=self.position.total_bytes,
-            val_bytes=self._splitter.val_bytes,
-        )
+class _ByteStream(Protocol):
+    digest: Any
 
+    @property
+    def file_position(self) -> int: ...
 
-class _Source(Protocol):
-    ended: bool
-
-    def next(self, at: ReadPosition, limit: int, splitter: Splitter) -> Block | None: ...
+    def read(self, size: int) -> bytes: ...
 
     def close(self) -> None: ...
 
 
-class _StreamBlocks:
-    """Blocks of a stream of bytes."""
+class _RangeStream:
+    """A range of a plain file as a stream."""
 
-    def __init__(self, stream: Stream | StandardInput, source: Input, cuts: Cuts) -> None:
+    digest = None
+
+    def __init__(self, file: PlainFile, start: int, stop: int, owns_file: bool) -> None:
+        self._file = file
+        self.file_position = start
+        self._stop = stop
+        self._owns_file = owns_file
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(self.file_position, min(self.file_position + size, self._stop))
+        self.file_position += len(data)
+        return data
+
+    def close(self) -> None:
+        if self._owns_file:
+            self._file.close()
+
+
+class _Viewer(Protocol):
+    def view(self, start: int, end: int) -> View: ...
+
+
+class ViewBoundaries:
+    """Where the split may change sides, looked for in views of a file or of a window."""
+
+    def __init__(self, cuts: Cuts, viewer: _Viewer) -> None:
+        self._cuts = cuts
+        self._viewer = viewer
+
+    def at_or_after(self, offset: int) -> int | None:
+        reach = min(NEAR_BYTES, self._cuts.boundary_reach_bytes)
+        while True:
+            view = self._viewer.view(offset - LOOK_BACK_BYTES, offset + reach)
+            found = self._cuts.boundary(view, offset)
+            if found is not None:
+                return found
+            if view.at_end:
+                return view.end
+            if reach >= self._cuts.boundary_reach_bytes:
+                return None
+            reach = min(8 * reach, self._cuts.boundary_reach_bytes)
+
+    def around(self, start: int, goal: int) -> tuple[int, int | None]:
+        beyond = self.at_or_after(goal)
+        end = (goal if beyond is None else beyond) + NEAR_BYTES
+        return self._cuts.last_boundary(self._viewer.view(start, end), start, goal), beyond
+
+
+class StreamBlocks:
+    """Blocks of a stream of bytes. Without `boundaries` the split is found in what was read so far."""
+
+    def __init__(
+        self,
+        stream: _ByteStream,
+        source: Input,
+        cuts: Cuts,
+        walk: SplitWalk,
+        boundaries: ViewBoundaries | None = None,
+        stops_in_document: bool = False,
+    ) -> None:
         self.ended = False
         self._stream = stream
         self._source = source
         self._cuts = cuts
+        self._walk = walk
+        self._finds_split_here = boundaries is None
+        self._boundaries = boundaries or ViewBoundaries(cuts, self)
+        self._stops_in_document = stops_in_document
         self._window = b""
+        self._origin = 0
 
-    def next(self, at: ReadPosition, limit: int, splitter: Splitter) -> Block | None:
-        while self._filled(limit + CELL_EDGE_BYTES) and self._window:
+    def next(self, at: ReadPosition, limit: int) -> Block | None:
+        self._origin = at.offset
+        fill = limit + CELL_EDGE_BYTES
+        while self._filled(fill):
             cut = self._cuts.block_end(self._window, at.offset, limit, at_end=self.ended)
             if cut is not None:
-                return self._block(at, cut, splitter)
-            if limit >= MOST_BLOCK_BYTES:
-                raise MemwatchError(
-                    f"{self._source.name} has a record larger than {format_size(MOST_BLOCK_BYTES)} at byte {at.offset}"
-                )
-            limit = min(2 * limit, MOST_BLOCK_BYTES)
+                with suppress(NeedsMore):
+                    return self._block(at, cut)
+            elif limit >= MOST_BLOCK_BYTES:
+                raise _too_long(self._source, at.offset)
+            else:
+                limit = min(2 * limit, MOST_BLOCK_BYTES)
+            fill = max(2 * fill, limit + CELL_EDGE_BYTES)
         return None
 
     def close(self) -> None:
         self._stream.close()
 
-    def _filled(self, size: int) -> bool:
-        """Read until the window holds `size` bytes or the input ends; false if it has to wait for more."""
-        while len(self._window) < size and not self.ended:
-            if not self._stream.ready:
-                return False
-            data = self._stream.read(size - len(self._window))
-            self._window += data
-            self.ended = not data
-        return True
+    def view(self, start: int, end: int) -> View:
+        """What the window has of a range."""
+        if end > self._origin + len(self._window) and not self.ended:
+            raise NeedsMore
+        start = max(start, self._origin)
+        data = self._window[start - self._origin : end - self._origin]
+        return View(data, start, self.ended and start + len(data) >= self._origin + len(self._window))
 
-    def _block(self, at: ReadPosition, cut: BlockCut, splitter: Splitter) -> Block:
-        side: Split = "val" if splitter.in_val else "train"
-        unit_end = self._unit_end(at, cut, splitter)
-        if unit_end is not None:
-            cut = BlockCut(unit_end)
-            splitter.change_sides(at.total_bytes + unit_end)
-        is_last = self.ended and cut.at == len(self._window)
-        in_document = not is_last and self._cuts.in_document(self._window, cut.at)
+    def _filled(self, size: int) -> bool:
+        """Read until the window holds `size` bytes or the input ends; false if nothing is left."""
+        while len(self._window) < size and not self.ended:
+            data = self._stream.read(size - len(self._window))
+            self._window = self._window + data if self._window else data
+            self.ended = not data
+        return bool(self._window)
+
+    def _block(self, at: ReadPosition, cut: BlockCut) -> Block:
+        side: Split = "train"
+        edge = self._next_edge(at.offset, at.offset + cut.at)
+        if self._walk.is_val(at.offset):
+            side = "val"
+        if edge is not None and edge - at.offset < cut.at:
+            cut = BlockCut(edge - at.offset)
+        in_document = self._in_document(cut.at)
         data = memoryview(self._window)[: cut.at]
         self._window = self._window[cut.at :]
         if self._stream.digest is not None:
@@ -197,105 +347,27 @@ class _StreamBlocks:
             offset=at.offset + len(data),
             in_document=in_document,
             digest=None if self._stream.digest is None else self._stream.digest.hexdigest(),
-            val_bytes=splitter.val_bytes,
-            unit_start=splitter.unit_start,
         )
+        if self._finds_split_here:
+            walk = self._walk
+            after = replace(
+                after, next_unit=walk.next_unit, owed=walk.owed, val_start=walk.val_start, val_end=walk.val_end
+            )
         layout = BlockLayout(self._source.kind, continues=at.in_document, open_end=in_document)
         return Block(data, layout, side, cut.inexact, at, after, self._stream.file_position)
 
-    def _unit_end(self, at: ReadPosition, cut: BlockCut, splitter: Splitter) -> int | None:
-        """Where the split changes sides, if it does so within this block."""
-        if splitter.change_at is None or splitter.change_at - at.total_bytes > cut.at:
-            return None
-        end = self._cuts.unit_end(self._window, max(splitter.change_at - at.total_bytes, 1))
-        return end if end is not None and end <= cut.at else None
+    def _in_document(self, at: int) -> bool:
+        if self.ended and at == len(self._window):
+            return self._stops_in_document
+        return self._cuts.in_document(self._window, at)
+
+    def _next_edge(self, start: int, end: int) -> int | None:
+        """The first change of sides after `start`, if one comes before `end`."""
+        walk = self._walk
+        while walk.val_end <= start and (known := walk.known_to()) is not None and known < end:
+            walk.find_next(self._boundaries)
+        return walk.edge_after(start)
 
 
-@dataclass(slots=True)
-class _Row:
-    group: int
-    index: int
-    text: bytes | None
-
-
-class _RowBlocks:
-    """Blocks of parquet rows: many whole rows, or a part of one that is larger than a block."""
-
-    def __init__(self, rows: Rows, cuts: TextCuts) -> None:
-        self.ended = False
-        self._rows = rows
-        self._cuts = cuts
-        self._next_row: _Row | None = None
-
-    def next(self, at: ReadPosition, limit: int, splitter: Splitter) -> Block | None:
-        if not self._look_ahead():
-            return None
-        assert self._next_row is not None
-        if at.row_offset or len(self._next_row.text or b"") > limit:
-            return self._part_of_row(at, limit, splitter)
-        return self._whole_rows(at, limit, splitter)
-
-    def close(self) -> None:
-        self._rows.close()
-
-    def _look_ahead(self) -> bool:
-        if self._next_row is None:
-            row = self._rows.next()
-            self._next_row = None if row is None else _Row(*row)
-        self.ended = self._next_row is None
-        return not self.ended
-
-    def _whole_rows(self, at: ReadPosition, limit: int, splitter: Splitter) -> Block:
-        side: Split = "val" if splitter.in_val else "train"
-        change_at = splitter.change_at
-        data = bytearray()
-        ends: list[int] = []
-        missing = 0
-        last = self._next_row
-        while len(ends) + missing < MOST_ROWS and self._look_ahead() and (row := self._next_row) is not None:
-            if data and len(data) + len(row.text or b"") > limit:
-                break
-            last, self._next_row = row, None
-            if row.text is None:
-                missing += 1
-            else:
-                data += row.text
-                ends.append(len(data))
-            if change_at is not None and at.total_bytes + len(data) >= change_at:
-                splitter.change_sides(at.total_bytes + len(data))
-                break
-        assert last is not None
-        after = replace(
-            at,
-            row_group=last.group,
-            row=last.index + 1,
-            offset=at.offset + len(data),
-            val_bytes=splitter.val_bytes,
-            unit_start=splitter.unit_start,
-        )
-        layout = BlockLayout("parquet", row_ends=tuple(ends), missing_rows=missing)
-        return Block(bytes(data), layout, side, False, at, after, self._rows.file_position)
-
-    def _part_of_row(self, at: ReadPosition, limit: int, splitter: Splitter) -> Block:
-        row = self._next_row
-        assert row is not None
-        assert row.text is not None
-        side: Split = "val" if splitter.in_val else "train"
-        window = row.text[at.row_offset : at.row_offset + limit + MOST_BLOCK_BYTES]
-        at_end = at.row_offset + len(window) == len(row.text)
-        cut = self._cuts.block_end(window, at.row_offset, limit, at_end)
-        while cut is None:
-            limit *= 2
-            cut = self._cuts.block_end(window, at.row_offset, limit, at_end)
-        is_last = at_end and cut.at == len(window)
-        after = replace(at, row_group=row.group, offset=at.offset + cut.at)
-        if is_last:
-            self._next_row = None
-            after = replace(after, row=row.index + 1, row_offset=0)
-            if splitter.change_at is not None and after.total_bytes >= splitter.change_at:
-                splitter.change_sides(after.total_bytes)
-        else:
-            after = replace(after, row=row.index, row_offset=at.row_offset + cut.at)
-        after = replace(after, val_bytes=splitter.val_bytes, unit_start=splitter.unit_start)
-        layout = BlockLayout("parquet", at.row_offset > 0, not is_last, row_ends=(cut.at,))
-        return Block(window[: cut.at], layout, side, cut.inexact, at, after, self._rows.file_position)
+def _too_long(source: Input, offset: int) -> MemwatchError:
+    return MemwatchError(f"{source.name} has a record larger than {format_size(MOST_BLOCK_BYTES)} at byte {offset}")

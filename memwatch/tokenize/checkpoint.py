@@ -14,7 +14,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from memwatch.tokenize.inputs import Input
 from memwatch.tokenize.outputs import OutputState, sync_folder
 from memwatch.tokenize.settings import TokenizeSettings
 
-SCHEMA = 1
+SCHEMA = 2
 PARTIAL = ".memwatch-partial"
 # A run that was just killed may take a moment to let go.
 LOCK_PATIENCE_S = 3.0
@@ -42,13 +42,23 @@ class Totals:
     missing_texts: int = 0
     replaced_bytes: int = 0
     inexact_cuts: int = 0
-    records: int = 0  # in the current input only, to name a line
     engines: list[str] = field(default_factory=list)
     seconds: float = 0.0
     peak_rss_bytes: int = 0
     val_ranges: list[list[int]] = field(default_factory=list)
     marks: list[dict[str, Any]] = field(default_factory=list)
     mark_stride_bytes: int = 0
+    # What the workers did, in seconds of all of them together.
+    time_s: dict[str, float] = field(
+        default_factory=lambda: {"reading": 0.0, "encoding": 0.0, "writing": 0.0, "waiting": 0.0}
+    )
+
+    def with_own_lists(self) -> "Totals":
+        """A copy that later changes do not reach. The items of a list change only at its end."""
+        ranges = [*self.val_ranges[:-1], *([*each] for each in self.val_ranges[-1:])]
+        return replace(
+            self, engines=[*self.engines], val_ranges=ranges, marks=[*self.marks], time_s={**self.time_s}
+        )  # fmt: skip
 
     @property
     def tokens(self) -> int:
@@ -80,7 +90,7 @@ class Checkpoint:
         return cls(
             settings=data["settings"],
             inputs=data["inputs"],
-            position=ReadPosition(**data["position"]),
+            position=ReadPosition.from_json(data["position"]),
             outputs=outputs,
             totals=Totals(**data["totals"]),
             replaces=tuple(data["replaces"]),

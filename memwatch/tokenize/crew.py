@@ -1,214 +1,215 @@
-"""The crew: worker processes, and the shared memory in which they take text and leave tokens.
+"""The processes of a run beside the coordinator: workers, the feeder, and the hasher.
 
-Each worker has a few slots' worth of work waiting, so that reading and writing overlap with encoding. Workers are
-forked while the coordinator is small and has one thread; they load the engine themselves, all at the same time.
+They are forked while the coordinator is small and has one thread; workers load the engine themselves, all at the same
+time. Each worker has its next blocks waiting, so that it never waits for the coordinator.
 """
 
 import mmap
 import os
 import signal
 import traceback
-from collections import deque
-from collections.abc import Iterable, Sequence
-from multiprocessing.connection import Connection, Pipe, wait
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from memwatch.errors import Broken, MemwatchError
-from memwatch.model.units import MIB
-from memwatch.tokenize import messages
-from memwatch.tokenize.blocks import MOST_BLOCK_BYTES, Block
-from memwatch.tokenize.messages import BlockDone, BlockFailed, Ready, Shrink, Task
-from memwatch.tokenize.plan import SLOTS_A_WORKER, Plan
+from memwatch.tokenize.blocks import MOST_BLOCK_BYTES, BlockOpener
+from memwatch.tokenize.messages import Message, Ready, Sampled, SampleTask, Shrink, WorkerBroken, receive, send
+from memwatch.tokenize.plan import TASKS_A_WORKER, Plan
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.settings import Resources, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 
-# A block of one-byte documents has two tokens a byte. Pages that are not touched cost nothing.
-MOST_TOKENS_A_BYTE = 2
-# A slot that grew beyond this for one large record is emptied again.
-KEEP_SLOT_BYTES = 4 * MIB
+# Beside the text, a slot has room for the ends of rows: a block of empty rows is nothing but ends. Pages that are not
+# touched cost nothing.
+SLOT_BYTES = 2 * MOST_BLOCK_BYTES
+SLOTS_A_WORKER = 2
 
 
-class _Member:
-    """One worker process, as the coordinator sees it."""
+def process_name(role: str) -> str:
+    return f"memwatch-{role}"
 
-    def __init__(self, pid: int, connection: Connection) -> None:
+
+class Member:
+    """One process, as the coordinator sees it."""
+
+    def __init__(self, role: str, pid: int, connection: Connection) -> None:
+        self.role = role
         self.pid = pid
         self.connection = connection
-        self.ready = False
+        self.is_ready = False
+        self.is_leaving = False
         self.tasks = 0
+
+    def send(self, message: Message) -> None:
+        try:
+            send(self.connection, message)
+        except (BrokenPipeError, ConnectionError):
+            self.lost()
+
+    def receive(self) -> Message:
+        try:
+            return receive(self.connection)
+        except (EOFError, ConnectionError):
+            self.lost()
+
+    def lost(self) -> NoReturn:
+        _, status = os.waitpid(self.pid, 0)
+        self.pid = -1
+        code = os.waitstatus_to_exitcode(status)
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        cause = "; possibly an OOM kill by the kernel" if code == -signal.SIGKILL else ""
+        raise Broken(f"a {self.role} {how}{cause}. Partial output is kept: repeat the same command to resume")
 
     def end(self) -> None:
         self.connection.close()
-        os.waitpid(self.pid, 0)
+        if self.pid > 0:
+            os.kill(self.pid, signal.SIGKILL)  # Ours, and not waited for yet: the pid cannot be another's.
+            os.waitpid(self.pid, 0)
+            self.pid = -1
 
 
 class Crew:
     def __init__(
         self,
         plan: Plan,
+        opener: BlockOpener,
         settings: TokenizeSettings,
         resources: Resources,
         encoding: Encoding,
         ranks: Path,
-        not_for_workers: list[int],
+        not_for_others: list[int],
     ) -> None:
         self._plan = plan
-        self._not_for_workers = not_for_workers
-        self._token_bytes = encoding.token_bytes
-        slot_bytes = MOST_BLOCK_BYTES * MOST_TOKENS_A_BYTE * encoding.token_bytes
-        flags = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-        self._slots = [mmap.mmap(-1, slot_bytes, flags=flags) for _ in range(plan.workers * SLOTS_A_WORKER + 1)]
-        self._free = deque(range(len(self._slots)))
-        self._members: list[_Member] = []
-        for i in range(plan.workers):
-            # The first one checks the engine against tiktoken; one answer is enough.
-            self._hire((settings, encoding, ranks, resources.engine, i == 0, plan.worker_budget_bytes))
+        self._opener = opener
+        self._not_for_others = not_for_others
+        self._arguments = (settings, encoding, ranks, resources.engine)
+        self._block_bytes = resources.block_bytes
+        self.workers: list[Member] = []
+        self.feeder: Member | None = None
         self.engine: str | None = None
-        self.notes: list[str] = []
-
-    def _hire(self, arguments: tuple[Any, ...]) -> None:
-        ours, theirs = Pipe()
-        pid = os.fork()
-        if pid == 0:
-            # With these open in a worker, nobody would notice the end of the coordinator.
-            others = [ours.fileno(), *(member.connection.fileno() for member in self._members)]
-            _be_a_worker(theirs, others + self._not_for_workers, self._slots, arguments)
-        theirs.close()
-        self._members.append(_Member(pid, ours))
+        self.note: str | None = None
+        flags = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+        self._slots = [mmap.mmap(-1, SLOT_BYTES, flags=flags) for _ in range(plan.workers * SLOTS_A_WORKER + 1)]
+        self.hasher = self._forked("hasher", self._be_hasher)
+        # The first one checks the engine against tiktoken; one answer is enough.
+        for i in range(plan.workers):
+            self.hire(check_engine=i == 0)
 
     @property
-    def has_room(self) -> bool:
-        return bool(self._free) and self._least_busy() is not None
+    def slots(self) -> int:
+        return len(self._slots)
 
     @property
-    def connections(self) -> list[Connection]:
-        return [member.connection for member in self._members]
+    def members(self) -> list[Member]:
+        return [self.hasher, *([] if self.feeder is None else [self.feeder]), *self.workers]
 
-    def _least_busy(self) -> _Member | None:
+    @property
+    def is_full(self) -> bool:
+        return len(self.workers) >= self._plan.workers
+
+    def hire(self, check_engine: bool = False) -> Member:
+        def be_worker(connection: Connection) -> None:
+            from memwatch.tokenize import worker
+
+            budget = self._plan.worker_budget_bytes
+            worker.main(
+                connection, self._slots, self._opener, *self._arguments, check_engine, budget, self._block_bytes
+            )  # fmt: skip
+
+        member = self._forked("worker", be_worker)
+        self.workers.append(member)
+        return member
+
+    def expected_marks(self) -> tuple[tuple[int, float], ...] | None:
+        """What the first worker finds when it samples the inputs (sizing.py). Before anybody has work."""
+        first = self.workers[0]
+        while True:
+            match first.receive():
+                case Ready(engine, note):
+                    first.is_ready, self.engine, self.note = True, engine, note
+                    first.send(SampleTask())
+                case Sampled(marks):
+                    return None if marks is None else tuple((at, tokens) for at, tokens in marks)
+                case WorkerBroken(problem):
+                    raise MemwatchError(problem)
+
+    def start_feeder(self) -> Member:
+        if self.feeder is None:
+            self.feeder = self._forked("feeder", self._be_feeder)
+        return self.feeder
+
+    def _be_feeder(self, connection: Connection) -> None:
+        from memwatch.tokenize.feeder import Feeder
+
+        Feeder(connection, self._slots, self._opener).work()
+
+    def _be_hasher(self, connection: Connection) -> None:
+        from memwatch.tokenize.hasher import Hasher
+
+        Hasher(connection).work()
+
+    def least_busy(self) -> Member | None:
         # Nobody works before the first has found the engine to be right.
         if self.engine is None:
             return None
-        able = [member for member in self._members if member.ready and member.tasks < SLOTS_A_WORKER]
+        able = [each for each in self.workers if each.is_ready and not each.is_leaving and each.tasks < TASKS_A_WORKER]
         return min(able, key=lambda member: member.tasks, default=None)
 
-    def submit(self, number: int, block: Block) -> None:
-        member = self._least_busy()
-        assert member is not None
-        slot = self._free.popleft()
-        self._slots[slot][: len(block.data)] = block.data
-        member.tasks += 1
-        self._send(member, Task(number, slot, len(block.data), block.layout))
-
-    def results(self, ready: Iterable[Any]) -> list[BlockDone | BlockFailed]:
-        """What the workers whose connections are ready have to say."""
-        results: list[BlockDone | BlockFailed] = []
-        for member in self._members:
-            if member.connection in ready:
-                results += self._read_results(member)
-        return results
-
-    def _read_results(self, member: _Member) -> list[BlockDone | BlockFailed]:
-        try:
-            message = member.connection.recv()
-        except (EOFError, ConnectionError):
-            self._lost(member)
-        match message:
-            case Ready(engine, note):
-                member.ready = True
-                if member is self._members[0]:
-                    self.engine = engine
-                    self.notes += [note] if note else []
-            case messages.WorkerBroken(problem):
-                raise MemwatchError(problem)
-            case BlockDone() | BlockFailed():
-                member.tasks -= 1
-                return [message]
-        return []
-
-    def _lost(self, member: _Member) -> None:
-        _, status = os.waitpid(member.pid, 0)
-        self._members.remove(member)
-        code = os.waitstatus_to_exitcode(status)
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        cause = "; possibly an OOM kill by the kernel" if code == -signal.SIGKILL else ""
-        raise Broken(f"a worker {how}{cause}. Partial output is kept: repeat the same command to resume")
-
-    def tokens(self, done: BlockDone) -> memoryview:
-        return memoryview(self._slots[done.slot])[: done.tokens * self._token_bytes]
-
-    def release(self, result: BlockDone | BlockFailed) -> None:
-        if isinstance(result, BlockDone) and result.tokens * self._token_bytes > KEEP_SLOT_BYTES:
-            _empty(self._slots[result.slot])
-        self._free.append(result.slot)
-
     def shrink(self) -> None:
-        """One worker, with nothing remembered. Only when nobody has work."""
-        assert all(member.tasks == 0 for member in self._members)
-        while len(self._members) > 1:
-            self._members.pop().end()
-        self._send(self._members[0], Shrink(self._plan.floor_budget_bytes))
-        for slot in self._slots:
-            _empty(slot)
+        """One worker, with nothing remembered; the others leave when they have no work left."""
+        for member in self.workers[1:]:
+            member.is_leaving = True
+        self.workers[0].send(Shrink(self._plan.floor_budget_bytes))
 
-    def count_tokens(self, blocks: list[Block]) -> list[int]:
-        """Encode some blocks only to see how many tokens each has. Only when nobody has work."""
-        tokens = [0] * len(blocks)
-        waiting = deque(enumerate(blocks))
-        under_way = 0
-        while waiting or under_way:
-            while waiting and self.has_room:
-                self.submit(*waiting.popleft())
-                under_way += 1
-            for result in self.results(wait_for(self.connections)):
-                under_way -= 1
-                tokens[result.number] = result.tokens if isinstance(result, BlockDone) else 0
-                self.release(result)
-        return tokens
+    def grow(self) -> None:
+        """Take back what `shrink` gave away."""
+        self.workers[0].send(Shrink(self._plan.worker_budget_bytes))
+
+    def empty_slot(self, slot: int) -> None:
+        if hasattr(mmap, "MADV_REMOVE"):
+            self._slots[slot].madvise(mmap.MADV_REMOVE)
 
     def rss_bytes(self) -> int:
-        pids = [os.getpid(), *(member.pid for member in self._members)]
-        return sum(rss_bytes(pid) or 0 for pid in pids)
+        pids = [os.getpid(), *(member.pid for member in self.members)]
+        return sum(rss_bytes(pid) or 0 for pid in pids if pid > 0)
 
     def end(self) -> None:
-        while self._members:
-            member = self._members.pop()
-            os.kill(member.pid, signal.SIGKILL)  # Ours, and not waited for yet: the pid cannot be another's.
+        for member in self.members:
             member.end()
+        self.workers, self.feeder = [], None
 
-    def _send(self, member: _Member, message: Task | Shrink) -> None:
-        try:
-            member.connection.send(message)
-        except (BrokenPipeError, ConnectionError):
-            self._lost(member)
-
-
-def _empty(slot: mmap.mmap) -> None:
-    if hasattr(mmap, "MADV_REMOVE"):
-        slot.madvise(mmap.MADV_REMOVE)
-
-
-def wait_for(waitables: Sequence[Any], timeout_s: float | None = None) -> list[Any]:
-    return wait(waitables, timeout_s)
+    def _forked(self, role: str, work: Callable[[Connection], None]) -> Member:
+        ours, theirs = Pipe()
+        others = [ours, *(member.connection for member in getattr(self, "workers", []))]
+        others += [] if self.feeder is None else [self.feeder.connection]
+        others += [self.hasher.connection] if hasattr(self, "hasher") else []
+        pid = os.fork()
+        if pid == 0:
+            # With these open in another process, nobody would notice the end of the coordinator.
+            _be(role, work, theirs, [each.fileno() for each in others] + self._not_for_others)
+        theirs.close()
+        return Member(role, pid, ours)
 
 
-def _be_a_worker(
-    connection: Connection, to_close: list[int], slots: list[mmap.mmap], arguments: tuple[Any, ...]
-) -> None:
+def _be(role: str, work: Callable[[Connection], Any], connection: Connection, to_close: list[int]) -> NoReturn:
     """In the forked child: never returns."""
     try:
+        with suppress(OSError), open("/proc/self/comm", "w") as name:
+            name.write(process_name(role))  # So that top and ps tell them apart.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
             signal.signal(number, signal.SIG_IGN)  # Sent to the whole job; the coordinator decides what they mean.
         signal.set_wakeup_fd(-1)
         for fd in to_close:
             os.close(fd)
-        # One thread a worker: there is a worker for every core.
+        # One thread a process: there is a worker for every core.
         os.environ.update(OPENBLAS_NUM_THREADS="1", RAYON_NUM_THREADS="1")
-        from memwatch.tokenize import worker
-
-        worker.main(connection, slots, *arguments)
+        work(connection)
         os._exit(0)
+    except (EOFError, ConnectionError):
+        os._exit(0)  # The coordinator has gone.
     except BaseException:  # Whatever it is: in this fork nothing of the coordinator's may run on.
         if os.environ.get("MEMWATCH_DEBUG"):
             traceback.print_exc()

@@ -3,7 +3,8 @@
 The pre-tokenizers have no look-behind, so a cut is safe when a pretoken always starts there and the left side does not
 depend on what follows. Which places those are differs between encodings; the rules below look at the character before
 the cut and the one after it, and at nothing else. So the set of cuts is a property of the text: it can be found from
-anywhere, and does not depend on block sizes, on workers, or on where a run was resumed.
+anywhere, and does not depend on block sizes, on workers, or on where a run was resumed. Whoever reads a range of an
+input finds its ends with `first_cut`, and so does whoever reads the next range.
 
 Where a whole cell of `CELL_BYTES` has no safe cut, the text is cut at the cell's end all the same. Such a cut is
 inexact: it may change a token, so it is counted; and it too depends on the text alone.
@@ -14,9 +15,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from memwatch.model.units import MIB
-from memwatch.tokenize.documents import Separator
+from memwatch.tokenize.documents import MOST_OVERLAPS, Separator
 
 CELL_BYTES = 1 * MIB
+LONGEST_RECORD_BYTES = 16 * MIB
 # An inexact cut moves on to the start of a character, up to 3 bytes into the next cell. Safe cuts so close to a cell's
 # start do not count for it; else the cell would look different to a reader that starts at the inexact cut.
 CELL_EDGE_BYTES = 4
@@ -65,10 +67,29 @@ SAFE = {
 }
 
 
+# How far from the edge of a view a rule may look.
+MARGIN_BYTES = 4
+# How far before a place a view must begin for separators to be told apart.
+LOOK_BACK_BYTES = 2 * MOST_OVERLAPS
+
+
 @dataclass(frozen=True, slots=True)
 class BlockCut:
     at: int
     inexact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Bytes from somewhere in an input. `at_end` says that no more input follows them."""
+
+    data: bytes
+    origin: int
+    at_end: bool
+
+    @property
+    def end(self) -> int:
+        return self.origin + len(self.data)
 
 
 class Cuts(Protocol):
@@ -79,17 +100,32 @@ class Cuts(Protocol):
 
         `origin` is the window's offset in the input; `at_end` says that no more input follows it."""
 
-    def unit_end(self, window: bytes, start: int) -> int | None:
-        """The first place at or after `start` where the split may change sides."""
-
     def in_document(self, window: bytes, at: int) -> bool:
         """Whether a cut at `at` falls inside a document."""
+
+    # From here on offsets are those of the input, and the view may begin anywhere.
+
+    boundary_reach_bytes: int  # how far a boundary is searched for
+
+    def first_cut(self, view: View, offset: int) -> BlockCut | None:
+        """The first cut at or after an offset; None if the view must grow first, at both ends."""
+
+    def is_inside_document(self, view: View, offset: int) -> bool:
+        """Whether a cut falls inside a document."""
+
+    def boundary(self, view: View, offset: int) -> int | None:
+        """The first place in the view at or after an offset where the split may change sides."""
+
+    def last_boundary(self, view: View, start: int, goal: int) -> int:
+        """The last such place from one of them, `start`, up to `goal`."""
 
 
 class TextCuts:
     def __init__(self, pretokenizer: str, separator: Separator | None) -> None:
         self._safe = SAFE[pretokenizer]
         self._separator = separator
+        self._margin = MARGIN_BYTES + (0 if separator is None else separator.longest_bytes)
+        self.boundary_reach_bytes = CELL_BYTES if separator is None else LONGEST_RECORD_BYTES
 
     def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> BlockCut | None:
         # An inexact cut may lie a few bytes past the cell's end, so unless the input ends here, keep those in view.
@@ -107,13 +143,58 @@ class TextCuts:
         at = self._last_space(window, limit) or self._last_safe(window, limit)
         return None if at is None else BlockCut(at)
 
-    def unit_end(self, window: bytes, start: int) -> int | None:
-        if self._separator is not None:
-            return self._separator.first_boundary(window, start)
-        return self._first_safe(window, start, len(window))
-
     def in_document(self, window: bytes, at: int) -> bool:
         return self._separator is not None and not self._separator.is_boundary(window, at)
+
+    def first_cut(self, view: View, offset: int) -> BlockCut | None:
+        if offset == 0:
+            return BlockCut(0)
+        at, size = offset - view.origin, len(view.data)
+        certain = size if view.at_end else size - self._margin
+        while True:
+            cell_end = at + CELL_BYTES - (view.origin + at) % CELL_BYTES
+            found = self._first_usable(view.data, at, min(cell_end, certain))
+            if found is not None:
+                return BlockCut(view.origin + found)
+            if view.at_end and cell_end >= size:
+                return BlockCut(view.end)
+            cell_start = cell_end - CELL_BYTES
+            needs_more = cell_end + CELL_EDGE_BYTES > certain and not view.at_end
+            if needs_more or (cell_start < 0 and view.origin > 0):
+                return None
+            if not self._has_cut(view.data, cell_start + CELL_EDGE_BYTES, cell_end):
+                return BlockCut(view.origin + self._near(view.data, cell_end), inexact=True)
+            at = cell_end
+
+    def is_inside_document(self, view: View, offset: int) -> bool:
+        if self._separator is None or offset == 0 or (view.at_end and offset == view.end):
+            return False
+        return not self._separator.is_local_boundary(view.data, offset - view.origin)
+
+    def boundary(self, view: View, offset: int) -> int | None:
+        at = offset - view.origin
+        if self._separator is not None:
+            found = self._separator.local_boundary(view.data, at)
+        else:
+            found = self._first_safe(view.data, at, len(view.data) - (0 if view.at_end else self._margin))
+        return None if found is None else view.origin + found
+
+    def last_boundary(self, view: View, start: int, goal: int) -> int:
+        if self._separator is None:
+            return self.boundary(view, goal) or start
+        window = view.data[start - view.origin :]
+        return start + (self._separator.last_boundary(window, goal - start) or 0)
+
+    def _first_usable(self, data: bytes, at: int, end: int) -> int | None:
+        """The first place in [at, end) that is a safe cut outside separators, or a document boundary."""
+        boundary = None if self._separator is None else self._separator.local_boundary(data, at)
+        if boundary is not None:
+            end = min(end, boundary + 1)
+        while (found := self._first_safe(data, at, end)) is not None:
+            if self._separator is None or found == boundary or not self._separator.is_inside(data, found):
+                return found
+            at = found + 1
+        return boundary if boundary is not None and boundary < end else None
 
     def _before_separator(self, window: bytes) -> int:
         """Up to where no separator begins: the first one here, or one of which only the beginning is in view."""
@@ -134,13 +215,13 @@ class TextCuts:
             return True  # The window starts inside the cell, and it starts at a cut.
         if self._first_safe(window, start, end) is not None:
             return True
-        boundary = None if self._separator is None else self._separator.first_boundary(window, start)
+        boundary = None if self._separator is None else self._separator.local_boundary(window, start)
         return boundary is not None and boundary < end
 
     def _near(self, window: bytes, at: int) -> int:
         """Where to cut near `at` without tearing a character or a separator apart."""
         if self._separator is not None:
-            boundary = self._separator.first_boundary(window, at + 1)
+            boundary = self._separator.local_boundary(window, at + 1)
             if boundary is not None and boundary - self._separator.longest_bytes < at:
                 return boundary
         for _ in range(CELL_EDGE_BYTES - 1):
@@ -182,6 +263,8 @@ class TextCuts:
 class RecordCuts:
     """One record a line: cut after line ends only, and never inside a record."""
 
+    boundary_reach_bytes = LONGEST_RECORD_BYTES
+
     def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> BlockCut | None:
         if at_end and len(window) <= limit:
             return BlockCut(len(window))
@@ -191,8 +274,21 @@ class RecordCuts:
             return BlockCut(end)
         return BlockCut(len(window)) if at_end else None
 
-    def unit_end(self, window: bytes, start: int) -> int | None:
-        return window.find(b"\n", max(start - 1, 0)) + 1 or None
-
     def in_document(self, window: bytes, at: int) -> bool:
         return False
+
+    def first_cut(self, view: View, offset: int) -> BlockCut | None:
+        found = self.boundary(view, offset) if offset else 0
+        if found is None:
+            return BlockCut(view.end) if view.at_end else None
+        return BlockCut(found)
+
+    def is_inside_document(self, view: View, offset: int) -> bool:
+        return False
+
+    def boundary(self, view: View, offset: int) -> int | None:
+        found = view.data.find(b"\n", max(offset - view.origin - 1, 0))
+        return None if found < 0 else view.origin + found + 1
+
+    def last_boundary(self, view: View, start: int, goal: int) -> int:
+        return max(view.origin + view.data.rfind(b"\n", start - view.origin, goal - view.origin) + 1, start)

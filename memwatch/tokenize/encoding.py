@@ -6,19 +6,25 @@ A pure function of the block and the settings; it runs in the workers, and in `m
 import codecs
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from memwatch.errors import MemwatchError
+from memwatch.model.units import KIB
 from memwatch.tokenize.blocks import BlockLayout
 from memwatch.tokenize.documents import separator_named
-from memwatch.tokenize.engines import Engine, Tokens
+from memwatch.tokenize.engines import MARK, Engine, Tokens
 from memwatch.tokenize.messages import Counts
 from memwatch.tokenize.settings import Errors, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 
+# Records that are parsed at once: their objects take up to 15 times as much memory.
+RECORDS_BYTES = 128 * KIB
+_MARK_CHARACTER = MARK.decode()
+_SEVERAL_MARKS = re.compile(b"(?:" + MARK + b"){2,}")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -39,10 +45,13 @@ class BadBytes(MemwatchError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
-    data: bytes
-    begins: bool  # a document begins with it
-    ends: bool  # a document ends with it
+class _Documents:
+    """Documents one after the other, either all in one text with marks between them, or each by itself."""
+
+    count: int
+    joined: bytes | None = None  # ends with a mark
+    texts: Sequence[bytes] = ()
+    is_closed: bool = False  # a separator follows the last one
 
 
 class BlockEncoder:
@@ -60,60 +69,105 @@ class BlockEncoder:
         if self._errors == "strict":
             repaired(data, "strict", Counts())
         counts = Counts(missing_texts=layout.missing_rows)
-        parts: list[Tokens] = []
-        for text in self._texts(data, layout, counts):
-            if text.begins:
-                counts.documents += 1
-                if self._mark_first:
-                    parts.append(self._end_of_text)
-            if text.data:
-                parts.append(self.engine.encode(repaired(text.data, self._errors, counts)))
-            if text.ends and not self._mark_first:
-                parts.append(self._end_of_text)
-        if len(parts) == 1:
-            return parts[0], counts
-        return np.concatenate(parts) if parts else np.empty(0, np.uint32), counts
-
-    def _texts(self, data: bytes, layout: BlockLayout, counts: Counts) -> Iterator[_Text]:
         match layout.kind:
             case "jsonl":
-                return self._json_texts(data, counts)
+                parts = [self._encoded(found, counts) for found in self._records(data, counts)]
+                tokens = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts])
+                return self._placed(tokens, layout, self._marks_records, counts), counts
             case "parquet":
-                return self._row_texts(data, layout)
-            case "text":
-                return self._plain_texts(data, layout)
-
-    def _plain_texts(self, data: bytes, layout: BlockLayout) -> Iterator[_Text]:
+                tokens = self._encoded(self._rows(data, layout), counts)
+                return self._placed(tokens, layout, self._marks_records, counts), counts
         if self._separator is None:
-            yield _Text(data, begins=False, ends=False)
-            return
-        parts = self._separator.split(data)
-        for i, part in enumerate(parts):
-            begins = i > 0 or not layout.continues
-            ends = i < len(parts) - 1 or not layout.open_end
-            if part or not begins:
-                yield _Text(part, begins, ends)
+            return self.engine.encode(repaired(data, self._errors, counts)), counts
+        documents = self._plain_documents(data, layout)
+        tokens = self._encoded(documents, counts)
+        layout = replace(layout, open_end=layout.open_end and not documents.is_closed)
+        return self._placed(tokens, layout, True, counts), counts
 
-    def _row_texts(self, data: bytes, layout: BlockLayout) -> Iterator[_Text]:
+    def _encoded(self, documents: _Documents, counts: Counts) -> Tokens:
+        """The tokens of all documents, with a mark after each."""
+        counts.documents += documents.count
+        if documents.joined is not None:
+            return self.engine.encode_marked(documents.joined)
+        parts: list[Tokens] = []
+        for text in documents.texts:
+            parts += [self.engine.encode(repaired(text, self._errors, counts)), self._end_of_text]
+        return np.concatenate(parts) if parts else np.empty(0, np.uint32)
+
+    def _placed(self, tokens: Tokens, layout: BlockLayout, is_marked: bool, counts: Counts) -> Tokens:
+        """Keep the marks where this format has them, given one after each document."""
+        if not is_marked:
+            counts.documents = 0
+            unmarked: Tokens = tokens[tokens != self._end_of_text[0]]
+            return unmarked
+        counts.documents -= layout.continues and len(tokens) > 0
+        if self._mark_first and len(tokens):
+            return tokens[:-1] if layout.continues else np.concatenate([self._end_of_text, tokens[:-1]])
+        return tokens[:-1] if layout.open_end else tokens
+
+    def _plain_documents(self, data: bytes, layout: BlockLayout) -> _Documents:
+        assert self._separator is not None
+        if MARK in data or not _is_valid(data):
+            parts = self._separator.split(data)
+            texts = [part for i, part in enumerate(parts) if part or (i == 0 and layout.continues)]
+            return _Documents(len(texts), texts=texts, is_closed=not parts[-1])
+        joined = _SEVERAL_MARKS.sub(MARK, self._separator.marked(data, MARK))
+        if not layout.continues:
+            joined = joined.removeprefix(MARK)
+        is_closed = joined.endswith(MARK)
+        if joined and not is_closed:
+            joined += MARK
+        return _Documents(joined.count(MARK), joined, is_closed=is_closed)
+
+    def _rows(self, data: bytes, layout: BlockLayout) -> _Documents:
+        texts = [data[start:end] for start, end in pairwise((0, *np.asarray(layout.row_ends).tolist()))]
+        if not texts:
+            return _Documents(0)
+        joined = MARK.join(texts) + MARK
+        if MARK in data or not (data.isascii() or _is_valid(joined)):
+            return _Documents(len(texts), texts=texts)
+        return _Documents(len(texts), joined)
+
+    def _records(self, data: bytes, counts: Counts) -> Iterator[_Documents]:
         start = 0
-        for end in layout.row_ends:
-            begins, ends = not layout.continues, not layout.open_end
-            yield _Text(data[start:end], begins and self._marks_records, ends and self._marks_records)
+        while start < len(data):
+            end = data.find(b"\n", start + RECORDS_BYTES) + 1 or len(data)
+            lines = data[start:end] if start or end < len(data) else data
+            found = self._quick_records(lines)
+            yield found if found is not None else self._careful_records(lines, counts)
+            counts.records += lines.count(b"\n") + (not lines.endswith(b"\n"))
             start = end
 
-    def _json_texts(self, data: bytes, counts: Counts) -> Iterator[_Text]:
+    def _quick_records(self, lines: bytes) -> _Documents | None:
+        """All lines parsed in one call; None unless each of them certainly is a record with a text."""
+        count = lines.count(b"\n") + (not lines.endswith(b"\n"))
+        starts = lines.count(b"\n{") + lines.startswith(b"{")
+        ends = lines.count(b"}\n") + lines.count(b"}\r\n") + lines.endswith(b"}")
+        if starts != count or ends != count:
+            return None
+        try:
+            records = json.loads("[" + lines.decode().rstrip("\n").replace("\n", ",") + "]")
+            texts = [record[self._text_column] for record in records]
+            joined = (_MARK_CHARACTER.join(texts) + _MARK_CHARACTER).encode()
+        except (ValueError, RecursionError, TypeError, KeyError):
+            return None
+        # A line with two values and one with none, or a text with a mark in it, would show here.
+        return _Documents(count, joined) if len(texts) == count == joined.count(MARK) else None
+
+    def _careful_records(self, data: bytes, counts: Counts) -> _Documents:
         lines = data.split(b"\n")
         if not lines[-1]:
             lines.pop()
-        for number, line in enumerate(lines, 1):
-            counts.records += 1
+        texts: list[bytes] = []
+        for number, line in enumerate(lines, counts.records + 1):
             if not line.strip():
                 continue
             text = self._text_of_record(line, number, counts)
             if text is None:
                 counts.missing_texts += 1
             else:
-                yield _Text(text, self._marks_records, self._marks_records)
+                texts.append(text)
+        return _Documents(len(texts), texts=texts)
 
     def _text_of_record(self, line: bytes, number: int, counts: Counts) -> bytes | None:
         try:
@@ -131,6 +185,16 @@ class BlockEncoder:
         if not isinstance(text, str):
             raise BadRecord(number, f"has a field {self._text_column!r} that is not text")
         return _encoded(text, number, self._errors, counts)
+
+
+def _is_valid(data: bytes) -> bool:
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _encoded(text: str, number: int, errors: Errors, counts: Counts) -> bytes:

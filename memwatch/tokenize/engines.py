@@ -35,13 +35,18 @@ NEW_IN_UNICODE_17 = (
 )  # fmt: skip
 
 
-def _patterns(ranges: tuple[tuple[int, int], ...]) -> dict[bytes, re.Pattern[bytes]]:
-    """A pattern for each leading byte: a text without that byte, which is quick to see, need not be searched."""
-    by_lead: dict[bytes, dict[bytes, set[int]]] = {}
+# Stands between documents that are encoded in one call, and is encoded as the end of a text: a code point that no text
+# has (Unicode calls it a noncharacter). A text that has it all the same goes through tiktoken.
+MARK = "\U0010ffff".encode()
+
+
+def _by_lead(ranges: tuple[tuple[int, int], ...]) -> dict[int, "re.Pattern[bytes]"]:
+    """For each leading byte, what the whole characters look like."""
+    by_lead: dict[int, dict[bytes, set[int]]] = {}
     for first, last in ranges:
         for code_point in range(first, last + 1):
             encoded = chr(code_point).encode()
-            by_lead.setdefault(encoded[:1], {}).setdefault(encoded[:-1], set()).add(encoded[-1])
+            by_lead.setdefault(encoded[0], {}).setdefault(encoded[:-1], set()).add(encoded[-1])
     return {
         lead: re.compile(
             b"|".join(re.escape(start) + b"[" + re.escape(bytes(ends)) + b"]" for start, ends in rest.items())
@@ -50,7 +55,33 @@ def _patterns(ranges: tuple[tuple[int, int], ...]) -> dict[bytes, re.Pattern[byt
     }
 
 
-_NEW_LETTERS = _patterns(NEW_IN_UNICODE_17)
+def _next_bytes(ranges: tuple[tuple[int, int], ...]) -> npt.NDArray[np.bool_]:
+    """Whether a leading byte and the two after it may begin one of these characters."""
+    may_begin = np.zeros((256, 64, 64), np.bool_)
+    for first, last in ranges:
+        for code_point in range(first, last + 1):
+            lead, second, third = chr(code_point).encode()[:3]
+            may_begin[lead, second & 0x3F, third & 0x3F] = True
+    return may_begin
+
+
+_NEW_LETTERS = _by_lead(NEW_IN_UNICODE_17)
+_MAY_BEGIN = _next_bytes(NEW_IN_UNICODE_17)
+
+
+def has_new_letters(text: bytes) -> bool:
+    """Whether valid UTF-8 has one of these letters. A text without their leading bytes, which is quick to see, need not
+    be searched; where there are many, looking at them all at once is several times as fast as a pattern."""
+    for lead, letters in _NEW_LETTERS.items():
+        if text.find(lead) < 0:
+            continue
+        data = np.frombuffer(text, np.uint8)
+        leads = np.flatnonzero(data == lead)
+        candidates = _MAY_BEGIN[lead][data[leads + 1] & 0x3F, data[leads + 2] & 0x3F]
+        if candidates.any() and letters.search(text, int(leads[candidates.argmax()])):
+            return True
+    return False
+
 
 # tiktoken's regex gives up on white space of a million characters that is followed by something else; older ones
 # may do so earlier (docs/MEASUREMENTS.md).
@@ -76,6 +107,9 @@ class Engine(Protocol):
 
     def encode(self, text: bytes) -> Tokens: ...
 
+    def encode_marked(self, text: bytes) -> Tokens:
+        """Documents with MARK after each, which is encoded as the end of a text."""
+
     def renew(self) -> None:
         """Give back the memory that caches have taken."""
 
@@ -89,11 +123,18 @@ class Tiktoken:
     def __init__(self, encoding: Encoding, ranks: Path) -> None:
         self.version = importlib.metadata.version("tiktoken")
         self._pretokenizer = encoding.pretokenizer
+        self._end_of_text = np.array([encoding.end_of_text], np.uint32)
         self.encoding: tiktoken.Encoding = reference(encoding, ranks)
 
     def encode(self, text: bytes) -> Tokens:
         parts = [self._encode_part(part) for part in _parts_it_can_take(text.decode(), self._pretokenizer)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def encode_marked(self, text: bytes) -> Tokens:
+        parts: list[Tokens] = []
+        for document in text.split(MARK)[:-1]:
+            parts += [self.encode(document), self._end_of_text]
+        return np.concatenate(parts) if parts else np.empty(0, np.uint32)
 
     def renew(self) -> None:
         """tiktoken has no cache to drop."""
@@ -135,8 +176,13 @@ class Gigatoken:
         self.renew()
 
     def encode(self, text: bytes) -> Tokens:
-        if any(lead in text and letters.search(text) for lead, letters in _NEW_LETTERS.items()):
+        if has_new_letters(text) or MARK in text:
             return self.reference_engine().encode(text)
+        return self._encode(text)
+
+    def encode_marked(self, text: bytes) -> Tokens:
+        if has_new_letters(text):
+            return self.reference_engine().encode_marked(text)
         return self._encode(text)
 
     def renew(self) -> None:
@@ -146,7 +192,8 @@ class Gigatoken:
         self._reference: Tiktoken | None = None
         # The old one must be gone before the new one is there, or both would count.
         self._encode: Callable[[bytes], Tokens] = _not_ready
-        tokenizer = Tokenizer.from_tiktoken(self._ranks, self._encoding.pretokenizer, special_tokens={})
+        specials = {MARK.decode(): self._encoding.end_of_text}
+        tokenizer = Tokenizer.from_tiktoken(self._ranks, self._encoding.pretokenizer, special_tokens=specials)
         self._encode = tokenizer.encode
 
     def reference_engine(self) -> Tiktoken:

@@ -8,7 +8,6 @@ import hashlib
 import io
 import json
 import os
-import select
 import stat
 import sys
 from collections.abc import Iterable
@@ -19,14 +18,14 @@ from typing import Any, Literal
 
 from memwatch.errors import MemwatchError, UsageError
 from memwatch.model.units import KIB, MIB
-from memwatch.tokenize.pagecache import STEP_BYTES, ReadBehind, forget
+from memwatch.tokenize.cuts import LONGEST_RECORD_BYTES, View
+from memwatch.tokenize.pagecache import ReadBehind, advise, forget
 
 Kind = Literal["text", "jsonl", "parquet"]
 Packing = Literal["gzip", "zstd"]
 
 STANDARD_INPUT = "-"
 SNIFF_BYTES = 64 * KIB
-LONGEST_RECORD_BYTES = 16 * MIB
 FINGERPRINT_PIECES = 16
 FINGERPRINT_PIECE_BYTES = 4 * KIB
 PACKED_READ_BYTES = 1 * MIB
@@ -58,6 +57,11 @@ class Input:
         return self.path == STANDARD_INPUT
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it can be read from any byte on."""
+        return self.packing is None and self.kind != "parquet" and not self.is_standard_input
+
+    @property
     def name(self) -> str:
         return "standard input" if self.is_standard_input else self.path
 
@@ -87,7 +91,15 @@ class Input:
         except OSError as error:
             raise MemwatchError(f"{self.name} was removed while it was read: {error.strerror}") from error
         if (now.st_size, now.st_mtime_ns) != (self.size_bytes, self.modified_ns):
-            raise MemwatchError(f"{self.name} changed while it was read; when it is complete, start over with --fresh")
+            raise MemwatchError(_changed(self.name))
+
+    def forget(self) -> None:
+        """Drop it from the page cache: it is read once."""
+        if not self.is_standard_input:
+            with suppress(OSError):
+                fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+                forget(fd, 0, self.size_bytes or 0)
+                os.close(fd)
 
 
 def find_inputs(names: Iterable[str], text_column: str, any_bytes: bool = False) -> list[Input]:
@@ -203,13 +215,63 @@ def _fingerprint(file: io.BufferedReader, size: int) -> str:
     return digest.hexdigest()
 
 
+class PlainFile:
+    """A plain input that is read in ranges, each once."""
+
+    def __init__(self, source: Input) -> None:
+        self.source = source
+        self._size = source.size_bytes or 0
+        self._fd = _opened(source.path)
+
+    def read(self, start: int, end: int) -> bytes:
+        parts: list[bytes] = []
+        end = min(end, self._size)
+        while start < end:
+            try:
+                data = os.pread(self._fd, end - start, start)
+            except OSError as error:
+                raise MemwatchError(f"cannot read the rest of {self.source.name}: {error.strerror}") from error
+            if not data:
+                raise MemwatchError(_changed(self.source.name))
+            parts.append(data)
+            start += len(data)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def view(self, start: int, end: int) -> View:
+        start = max(start, 0)
+        return View(self.read(start, end), start, end >= self._size)
+
+    def read_ahead(self, start: int, end: int) -> None:
+        """Have the system read a range that will soon be wanted."""
+        advise(self._fd, start, end, "POSIX_FADV_WILLNEED")
+
+    def forget(self, start: int, end: int) -> None:
+        forget(self._fd, start, end)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _opened(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _changed(name: str) -> str:
+    return f"{name} changed while it was read; when it is complete, start over with --fresh"
+
+
 class ReadOnce(io.FileIO):
     """A file that is read from front to back and leaves the page cache as it found it."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path, "rb")
         self._behind = ReadBehind(self.fileno())
-        self.position = self._start = 0
+        self.position = 0
         if hasattr(os, "posix_fadvise"):
             with suppress(OSError):
                 os.posix_fadvise(self.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
@@ -227,14 +289,9 @@ class ReadOnce(io.FileIO):
         return data
 
     def close(self) -> None:
-        # A short look into the middle of a file, as `estimate` takes it, leaves the pages that others may use.
-        if not self.closed and (self._start == 0 or self.position - self._start >= STEP_BYTES):
-            forget(self.fileno(), self._start, self.position)
+        if not self.closed:
+            forget(self.fileno(), 0, self.position)
         super().close()
-
-    def skip_to(self, offset: int) -> None:
-        self.position = self._start = self.seek(offset)
-        self._behind = ReadBehind(self.fileno(), offset)
 
 
 def open_once(path: str) -> ReadOnce:
@@ -266,31 +323,22 @@ def _cut_short(name: str) -> str:
 
 
 class Stream:
-    """The bytes of a text or jsonl input from an offset on. A packed file is unpacked again up to the offset."""
+    """The text of a packed input from an offset on, unpacked again up to there."""
 
     digest = None  # Files are recognised by their fingerprint instead.
 
     def __init__(self, source: Input, offset: int = 0) -> None:
         self._name = source.name
         self._file = open_once(source.path)
-        self._reader: ReadOnce | io.BufferedIOBase = self._file
-        self._packed: io.BufferedReader | None = None
-        if source.packing is None:
-            self._file.skip_to(offset)
-        else:
-            self._packed = io.BufferedReader(self._file, PACKED_READ_BYTES)
-            self._reader = _unpacked(self._packed, source.packing, source.path)
-            while offset:
-                offset -= len(self.read(min(offset, PACKED_READ_BYTES)) or _fail(_cut_short(self._name)))
+        assert source.packing is not None
+        self._reader = _unpacked(io.BufferedReader(self._file, PACKED_READ_BYTES), source.packing, source.path)
+        while offset:
+            offset -= len(self.read(min(offset, PACKED_READ_BYTES)) or _fail(_cut_short(self._name)))
 
     @property
     def file_position(self) -> int:
         """How far the file itself has been read: what progress is measured by."""
         return self._file.position
-
-    @property
-    def ready(self) -> bool:
-        return True
 
     def read(self, size: int) -> bytes:
         """At most `size` bytes; nothing at the end."""
@@ -320,10 +368,6 @@ class StandardInput:
             offset -= len(data)
         if digest is not None and self.digest.hexdigest() != digest:
             raise MemwatchError("standard input differs from the interrupted run; --fresh starts over")
-
-    @property
-    def ready(self) -> bool:
-        return bool(_head_of_standard_input) or bool(select.select([0], [], [], 0)[0])
 
     def read(self, size: int) -> bytes:
         if _head_of_standard_input:

@@ -39,6 +39,7 @@ def manifest_of(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Any]:
         "replaced_bytes": totals.replaced_bytes,
         "inexact_cuts": totals.inexact_cuts,
         "seconds": round(totals.seconds, 3),
+        "time_s": {what: round(took_s, 3) for what, took_s in totals.time_s.items()},
         "peak_rss_bytes": totals.peak_rss_bytes,
         "marks": totals.marks,
     }

@@ -3,13 +3,18 @@
     DIR/.memwatch-partial/train_0000.part, val_0000.part     growing
     DIR/train.bin, DIR/train_shard_0000.bin, ...             complete
 
+The coordinator adds up token counts in the order of the input and says where each block belongs (`place`); workers
+write there, so a growing file may have holes. What is complete from its start on (`wrote`) is hashed and written to
+disk by the hasher, and only that counts: a checkpoint describes it, and whoever resumes cuts off the rest. A hole would
+look like a text full of exclamation marks, token 0.
+
 A file that is complete is first recorded as such in the checkpoint and then renamed, so that after a crash between the
-two the rename is made good (`publish`). Tokens are only ever appended: a preallocated file left by a crash would look
-like a text full of exclamation marks, token 0.
+two the rename is made good (`publish`).
 """
 
 import hashlib
 import os
+from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,11 +23,14 @@ from typing import Any
 from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
 from memwatch.tokenize.formats import HEADER_BYTES, MOST_LLMC_TOKENS, Names, header
-from memwatch.tokenize.pagecache import WriteBehind, forget
+from memwatch.tokenize.messages import Finish, Finished, Grow, Hashed, Message, Sync, TakeUp
 from memwatch.tokenize.settings import Split, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 
-REREAD_BYTES = 4 * MIB
+# The hasher hears of this much at once.
+GROWTH_BYTES = 8 * MIB
+
+Places = tuple[tuple[str, int, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,86 +57,6 @@ class PartState:
     sha256: str = field(default_factory=lambda: hashlib.sha256().hexdigest())
 
 
-class PartFile:
-    """One growing file."""
-
-    def __init__(self, path: Path, token_bytes: int, header_bytes: int, state: PartState) -> None:
-        self.path = path
-        self.shard = state.shard
-        self.tokens = 0
-        self._token_bytes = token_bytes
-        self._header_bytes = header_bytes
-        self._sha256 = hashlib.sha256()
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-        self._take_up(state)
-        self._behind = WriteBehind(self._fd, self._end)
-
-    @property
-    def _end(self) -> int:
-        return self._header_bytes + self.tokens * self._token_bytes
-
-    @property
-    def state(self) -> PartState:
-        return PartState(self.shard, self.tokens, self._sha256.hexdigest())
-
-    def append(self, tokens: memoryview) -> None:
-        self._sha256.update(tokens)
-        self.tokens += len(tokens) // self._token_bytes
-        while tokens:
-            tokens = tokens[os.write(self._fd, tokens) :]
-        self._behind.wrote_up_to(self._end)
-
-    def sync(self) -> None:
-        getattr(os, "fdatasync", os.fsync)(self._fd)  # macOS has only the latter.
-
-    def complete(self, format_header: bytes) -> tuple[int, str]:
-        """Finish the file and return its size and hash."""
-        if format_header:
-            os.pwrite(self._fd, format_header, 0)
-        os.fsync(self._fd)
-        sha256 = self._sha256.hexdigest() if not format_header else sha256_of(self.path)
-        size = os.fstat(self._fd).st_size
-        forget(self._fd, 0, size)
-        self.close()
-        return size, sha256
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-    def _take_up(self, state: PartState) -> None:
-        """Go on where the checkpoint left off: cut off what came later, and make sure of what is there."""
-        size = self._header_bytes + state.tokens * self._token_bytes
-        if os.fstat(self._fd).st_size < size:
-            if state.tokens:
-                raise MemwatchError(f"{self.path} is shorter than the checkpoint records; start over with --fresh")
-            os.pwrite(self._fd, b"\0" * self._header_bytes, 0)
-        os.ftruncate(self._fd, size)
-        _hash_file(self._fd, self._header_bytes, self._sha256.update)
-        if self._sha256.hexdigest() != state.sha256:
-            raise MemwatchError(f"{self.path} differs from the checkpoint; start over with --fresh")
-        os.lseek(self._fd, 0, os.SEEK_END)
-        self.tokens = state.tokens
-
-
-def _hash_file(fd: int, offset: int, update: Callable[[bytes], None]) -> None:
-    while data := os.pread(fd, REREAD_BYTES, offset):
-        update(data)
-        offset += len(data)
-        forget(fd, offset - len(data), offset)
-
-
-def sha256_of(path: Path) -> str:
-    digest = hashlib.sha256()
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        _hash_file(fd, 0, digest.update)
-    finally:
-        os.close(fd)
-    return digest.hexdigest()
-
-
 @dataclass(frozen=True, slots=True)
 class OutputState:
     """Everything about the outputs that a checkpoint must know."""
@@ -151,119 +79,204 @@ class OutputState:
         )
 
 
+@dataclass(slots=True)
+class _Part:
+    """One growing file."""
+
+    path: Path
+    split: Split
+    shard: int
+    header_bytes: int
+    token_bytes: int
+    placed: int  # tokens that have their place
+    written: int  # of them, those without a hole before them
+    is_full: bool = False
+    reported: int = 0  # bytes that the hasher knows of
+
+    def end(self, tokens: int) -> int:
+        return self.header_bytes + tokens * self.token_bytes
+
+    def place(self, start: int, count: int) -> tuple[str, int, int, int]:
+        """For some tokens of a block, from its token `start` on."""
+        at = self.end(self.placed)
+        self.placed += count
+        return str(self.path), at, start * self.token_bytes, (start + count) * self.token_bytes
+
+
 class Outputs:
-    """All files of a run. In memory mode tokens are held until the end, or until a switch to shards."""
+    """All files of a run. `send` reaches the hasher, whose answers come to `take`."""
 
     def __init__(
-        self, partial: Path, settings: TokenizeSettings, encoding: Encoding, names: Names, state: OutputState
+        self,
+        partial: Path,
+        settings: TokenizeSettings,
+        encoding: Encoding,
+        names: Names,
+        state: OutputState,
+        send: Callable[[Message], None],
     ) -> None:
         self._partial = partial
         self._settings = settings
         self._encoding = encoding
         self._names = names
+        self._send = send
         self.sharded = state.sharded
-        self._complete = list(state.complete)
-        self._train = self._part("train", state.train)
+        self.complete = list(state.complete)
         self._val = self._part("val", state.val)
-        self._held: list[tuple[Split, bytes]] | None = None
-        if settings.mode == "memory" and not state.sharded:
-            self._held = []
-        self.held_bytes = 0
+        # The last one is growing; those before it have their size and wait for what is still to be written.
+        self._train = deque([self._part("train", state.train)])
+        self._finishing: dict[str, _Part] = {}
+        self._reported_bytes = self._hashed_bytes = 0
+        self._requested: OutputState | None = None
 
     @property
-    def state(self) -> OutputState:
-        return OutputState(self.sharded, self._train.state, self._val.state, tuple(self._complete))
+    def unhashed_bytes(self) -> int:
+        """How far the hasher is behind."""
+        return self._reported_bytes - self._hashed_bytes
 
     @property
-    def holds_tokens(self) -> bool:
-        return self._held is not None
+    def is_finished(self) -> bool:
+        return not self._finishing
 
-    def append(self, split: Split, tokens: memoryview) -> bool:
-        """Append tokens, and say whether that completed a shard."""
-        if self._held is not None:
-            self._held.append((split, bytes(tokens)))
-            self.held_bytes += len(tokens)
-            return False
-        if split == "val":
-            self._val.append(tokens)
-            return False
+    def place(self, train_tokens: int, val_tokens: int) -> tuple[Places, Places]:
+        """Where the tokens of the next block in order belong."""
+        places = []
+        start = 0
+        while train_tokens:
+            part = self._train[-1]
+            room = self._room_tokens(part)
+            count = train_tokens if room is None else min(train_tokens, room)
+            if count:
+                places.append(part.place(start, count))
+            start, train_tokens = start + count, train_tokens - count
+            if train_tokens:
+                self._next_shard()
+        return tuple(places), (self._val.place(0, val_tokens),) if val_tokens else ()
+
+    def wrote(self, train_tokens: int, val_tokens: int) -> bool:
+        """The next block in order is written. Says whether that completed a shard."""
         completed = False
-        while (room := self._room_bytes()) is not None and room < len(tokens):
-            self._train.append(tokens[:room])
-            tokens = tokens[room:]
-            self._next_shard()
-            completed = True
-        self._train.append(tokens)
+        while train_tokens:
+            part = self._train[0]
+            count = min(train_tokens, part.placed - part.written)
+            part.written += count
+            train_tokens -= count
+            self._report(part)
+            if train_tokens or (part.is_full and part.written == part.placed):
+                self._finish(self._train.popleft())
+                completed = True
+        self._val.written += val_tokens
+        self._report(self._val)
         return completed
 
     def switch_to_shards(self) -> None:
-        """What there is becomes the first shard, whatever its size, and shards follow."""
+        """What has its place becomes the first shard, whatever its size, and shards follow."""
         if not self.sharded:
-            self._stop_holding()
             self.sharded = True
-            if self._train.tokens:
+            if self._train[-1].placed:
                 self._next_shard()
+                if self._train[0].written == self._train[0].placed:
+                    self._finish(self._train.popleft())
 
     def finish(self) -> None:
-        """Complete all files, the last shard too, whatever its size."""
-        self._stop_holding()
-        if self._train.tokens or not self._train.shard:
-            self._complete_part("train", self._train)
+        """Complete all files, the last shard too, whatever its size. Everything must have been written."""
+        (part,) = self._train
+        if part.written or not part.shard:
+            self._finish(part)
         else:
-            self._train.close()
-            self._train.path.unlink()
-        self._complete_part("val", self._val)
+            part.path.unlink()
+        self._finish(self._val)
 
-    def _stop_holding(self) -> None:
-        """Write out what was held, giving the memory back piece by piece."""
-        held, self._held = self._held or [], None
-        held.reverse()
-        while held:
-            split, tokens = held.pop()
-            self.append(split, memoryview(tokens))
-        self.held_bytes = 0
+    def request_state(self) -> None:
+        """Have what is written put on disk. When the hasher has done it, `state_of` says what that was."""
+        train, val = self._train[0], self._val
+        self._requested = OutputState(
+            self.sharded, PartState(train.shard, train.written), PartState(val.shard, val.written)
+        )
+        self._send(Sync(((str(train.path), train.end(train.written)), (str(val.path), val.end(val.written)))))
 
-    def sync(self) -> None:
-        self._train.sync()
-        self._val.sync()
+    def state_of(self, sha256: tuple[str, ...]) -> OutputState:
+        """What was requested; all shards before are complete by then, because the hasher works in order."""
+        requested, self._requested = self._requested, None
+        assert requested is not None
+        train, val = (
+            PartState(state.shard, state.tokens, digest)
+            for state, digest in zip((requested.train, requested.val), sha256, strict=True)
+        )
+        return OutputState(requested.sharded, train, val, tuple(self.complete))
 
-    def close(self) -> None:
-        self._train.close()
-        self._val.close()
+    @property
+    def final_state(self) -> OutputState:
+        return OutputState(self.sharded, complete=tuple(self.complete))
 
-    def _room_bytes(self) -> int | None:
-        """How much more the current train file may hold."""
+    def take(self, message: Hashed | Finished) -> None:
+        if isinstance(message, Hashed):
+            self._hashed_bytes = message.total_bytes
+            return
+        part = self._finishing.pop(message.part)
+        name = self._names.file(part.split, part.shard, self.sharded)
+        self.complete.append(
+            FileRecord(name, part.path.name, part.split, part.written, message.size_bytes, message.sha256)
+        )
+
+    def _room_tokens(self, part: _Part) -> int | None:
+        """How much more a train file may hold."""
         most = self._settings.shard_tokens if self.sharded else None
         if self._settings.format == "llmc":
             most = min(most or MOST_LLMC_TOKENS, MOST_LLMC_TOKENS)
-        if most is None:
-            return None
-        return (most - self._train.tokens) * self._encoding.token_bytes
+        return None if most is None else most - part.placed
 
     def _next_shard(self) -> None:
-        self._complete_part("train", self._train)
-        self._train = self._part("train", PartState(shard=self._train.shard + 1))
+        self._train[-1].is_full = True
+        self._train.append(self._part("train", PartState(shard=self._train[-1].shard + 1)))
 
-    def _complete_part(self, split: Split, part: PartFile) -> None:
-        size, sha256 = part.complete(header(self._settings.format, part.tokens, self._encoding))
-        name = self._names.file(split, part.shard, self.sharded)
-        self._complete.append(FileRecord(name, part.path.name, split, part.tokens, size, sha256))
+    def _report(self, part: _Part) -> None:
+        grown = part.end(part.written) - part.reported
+        if grown >= GROWTH_BYTES:
+            part.reported += grown
+            self._reported_bytes += grown
+            self._send(Grow(str(part.path), part.reported))
 
-    def _part(self, split: Split, state: PartState) -> PartFile:
+    def _finish(self, part: _Part) -> None:
+        self._reported_bytes += part.end(part.written) - part.reported
+        self._finishing[str(part.path)] = part
+        format_header = header(self._settings.format, part.written, self._encoding)
+        self._send(Finish(str(part.path), part.end(part.written), format_header))
+
+    def _part(self, split: Split, state: PartState) -> _Part:
         path = self._partial / f"{split}_{state.shard:04d}.part"
-        return PartFile(path, self._encoding.token_bytes, HEADER_BYTES[self._settings.format], state)
+        header_bytes = HEADER_BYTES[self._settings.format]
+        part = _Part(path, split, state.shard, header_bytes, self._encoding.token_bytes, state.tokens, state.tokens)
+        part.reported = part.end(state.tokens)
+        _take_up(path, part.reported, state.tokens)
+        self._send(TakeUp(str(path), header_bytes, part.reported, state.sha256))
+        return part
+
+
+def _take_up(path: Path, size: int, tokens: int) -> None:
+    """Make a file what the checkpoint says: cut off what came later."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    try:
+        if tokens and os.fstat(fd).st_size < size:
+            raise MemwatchError(f"{path} is shorter than the checkpoint records; start over with --fresh")
+        os.ftruncate(fd, size)
+    finally:
+        os.close(fd)
 
 
 def publish(records: tuple[FileRecord, ...], partial: Path, folder: Path) -> None:
     """Give complete files their final names. May be done again after a crash."""
+    renamed = False
     for record in records:
         part = partial / record.part
         if part.exists():
             os.replace(part, folder / record.name)
+            renamed = True
         elif not (folder / record.name).exists():
             raise MemwatchError(f"{folder / record.name} is missing although it was complete; start over with --fresh")
-    sync_folder(partial)
-    sync_folder(folder)
+    if renamed:
+        sync_folder(partial)
+        sync_folder(folder)
 
 
 def sync_folder(folder: Path) -> None:

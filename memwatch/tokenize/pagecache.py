@@ -21,13 +21,16 @@ if _sync_file_range is not None:
     _sync_file_range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
 
 
+def advise(fd: int, start: int, end: int, advice: str) -> None:
+    if hasattr(os, "posix_fadvise"):
+        with suppress(OSError):
+            os.posix_fadvise(fd, start, end - start, getattr(os, advice))
+
+
 def forget(fd: int, start: int, end: int) -> None:
     """Drop the clean pages of a file up to `end`, from a step before `start` on: the kernel keeps pages in large units
     and drops none that reaches beyond the range, so the one across the last range's end is still there."""
-    if hasattr(os, "posix_fadvise"):
-        start = max(start - STEP_BYTES, 0)
-        with suppress(OSError):
-            os.posix_fadvise(fd, start, end - start, os.POSIX_FADV_DONTNEED)
+    advise(fd, max(start - STEP_BYTES, 0), end, "POSIX_FADV_DONTNEED")
 
 
 class WriteBehind:

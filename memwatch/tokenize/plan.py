@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from memwatch.decide.reserve import default_reserve_bytes
 from memwatch.errors import UsageError
@@ -10,14 +11,31 @@ from memwatch.model.units import MIB, format_size
 from memwatch.tokenize.settings import DEFAULT_MAX_MEMORY_BYTES
 
 # With room to spare, not tight: a new gpt2 worker takes 41 MiB (docs/MEASUREMENTS.md), the others are estimates that
-# tests/faults/test_memory.py holds as a whole to the limit.
-COORDINATOR_BYTES = 40 * MIB
+# tests/faults/test_memory.py holds as a whole to the limit. The coordinator's share has the hasher in it.
+COORDINATOR_BYTES = 64 * MIB
 WORKER_FLOOR_BYTES = {2: 96 * MIB, 4: 160 * MIB}
-SLOTS_A_WORKER = 2
-SLOT_BYTES = 4 * MIB
+# Blocks that a worker has at once: one that waits for its place, one under way, one to come.
+TASKS_A_WORKER = 3
+UNDER_WAY_BYTES = 12 * MIB
+# With more memory a worker is handed larger tasks, which cost the coordinator less.
+LARGE_UNDER_WAY_BYTES = 48 * MIB
+LARGE_TASK_BLOCKS = 4
+# So many tasks for each worker make the last ones end at about the same time.
+LEAST_TASKS_A_WORKER = 16
 # How much one more block may add before a worker looks at its memory again: 13 bytes for a byte of random words.
 WORST_GROWTH_BYTES = 24 * MIB
 WORST_GROWTH_A_BYTE = 13
+# Caches beyond this make a worker no faster.
+FULL_WORKER_BYTES = 256 * MIB
+# Of what is available, where nobody has set a limit.
+USUAL_SHARE = 8
+
+
+class ReadingMemory(NamedTuple):
+    """What inputs take to read, beyond the usual: once, and in each worker."""
+
+    once_bytes: int = 0
+    worker_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,46 +43,64 @@ class Plan:
     workers: int
     worker_budget_bytes: int
     floor_budget_bytes: int
+    task_blocks: int = 1
+
+    def task_bytes(self, block_bytes: int, total_bytes: int | None) -> int:
+        """A small input is cut finer, so that all workers have something to do."""
+        if total_bytes is None:
+            return block_bytes
+        share = total_bytes // (LEAST_TASKS_A_WORKER * self.workers)
+        return min(max(share, block_bytes), self.task_blocks * block_bytes)
 
 
-def plan(max_memory_bytes: int | None, workers: int | None, cores: int, token_bytes: int, reading_bytes: int) -> Plan:
-    """`reading_bytes` is what the inputs take to read, beyond the usual."""
+def plan(
+    max_memory_bytes: int | None, workers: int | None, cores: int, token_bytes: int, reading: ReadingMemory
+) -> Plan:
     limit = max_memory_bytes or DEFAULT_MAX_MEMORY_BYTES
-    floor = WORKER_FLOOR_BYTES[token_bytes]
-    for_workers = limit - COORDINATOR_BYTES - reading_bytes
-    a_worker = floor + SLOTS_A_WORKER * SLOT_BYTES
-    fitting = for_workers // a_worker
+    floor = WORKER_FLOOR_BYTES[token_bytes] + reading.worker_bytes
+    for_workers = limit - COORDINATOR_BYTES - reading.once_bytes
+    fitting = for_workers // (floor + UNDER_WAY_BYTES)
     if fitting < (workers or 1):
-        needed = limit - for_workers + (workers or 1) * a_worker
+        needed = limit - for_workers + (workers or 1) * (floor + UNDER_WAY_BYTES)
         raise UsageError(
             f"--max-memory {format_size(limit)} is too small for {_workers(workers or 1)}; "
             f"give at least {format_size(needed)}"
         )
     count = workers or min(cores, fitting)
-    budget = for_workers // count - SLOTS_A_WORKER * SLOT_BYTES - WORST_GROWTH_BYTES
-    return Plan(count, budget, floor - WORST_GROWTH_BYTES)
+    share = for_workers // count
+    is_large = share >= floor + LARGE_UNDER_WAY_BYTES + WORST_GROWTH_BYTES
+    under_way = LARGE_UNDER_WAY_BYTES if is_large else UNDER_WAY_BYTES
+    budget = share - under_way - WORST_GROWTH_BYTES
+    return Plan(count, budget, floor - WORST_GROWTH_BYTES, LARGE_TASK_BLOCKS if is_large else 1)
 
 
 def peak_bytes(
-    planned: Plan, max_memory_bytes: int | None, token_bytes: int, reading_bytes: int, text_bytes: float
+    planned: Plan, max_memory_bytes: int | None, token_bytes: int, reading: ReadingMemory, text_bytes: float
 ) -> int:
     """Peak memory of a job. For a small text it is lower than the limit, because its caches stay small."""
     limit = max_memory_bytes or DEFAULT_MAX_MEMORY_BYTES
-    at_rest = planned.workers * (WORKER_FLOOR_BYTES[token_bytes] + SLOTS_A_WORKER * SLOT_BYTES)
-    return min(limit, COORDINATOR_BYTES + reading_bytes + at_rest + round(WORST_GROWTH_A_BYTE * text_bytes))
+    at_rest = planned.workers * (WORKER_FLOOR_BYTES[token_bytes] + reading.worker_bytes + UNDER_WAY_BYTES)
+    return min(limit, COORDINATOR_BYTES + reading.once_bytes + at_rest + round(WORST_GROWTH_A_BYTE * text_bytes))
 
 
-def least_bytes(token_bytes: int, reading_bytes: int) -> int:
+def least_bytes(token_bytes: int, reading: ReadingMemory, workers: int | None = None) -> int:
     """The smallest --max-memory that will do."""
-    return COORDINATOR_BYTES + reading_bytes + WORKER_FLOOR_BYTES[token_bytes] + SLOTS_A_WORKER * SLOT_BYTES
+    worker = WORKER_FLOOR_BYTES[token_bytes] + reading.worker_bytes + UNDER_WAY_BYTES
+    return COORDINATOR_BYTES + reading.once_bytes + (workers or 1) * worker
 
 
-def usual_limit_bytes(machine: Sample, token_bytes: int, reading_bytes: int) -> int:
-    """Where nobody has set one: the default, or what there is room for; and never less than will do."""
+def usual_limit_bytes(
+    machine: Sample, workers: int | None, cores: int, token_bytes: int, reading: ReadingMemory
+) -> int:
+    """Where nobody has set one: what as many workers as cores can use, up to an eighth of what is available; and never
+    less than will do."""
+    least = least_bytes(token_bytes, reading, workers)
     if machine.available_bytes is None or machine.capacity is None:
-        return DEFAULT_MAX_MEMORY_BYTES
+        return max(DEFAULT_MAX_MEMORY_BYTES, least)
+    each = FULL_WORKER_BYTES + (WORKER_FLOOR_BYTES[token_bytes] - WORKER_FLOOR_BYTES[2]) + reading.worker_bytes
+    wanted = COORDINATOR_BYTES + reading.once_bytes + (workers or cores) * each
     headroom = machine.available_bytes - default_reserve_bytes(machine.capacity[0])
-    return max(min(DEFAULT_MAX_MEMORY_BYTES, headroom), least_bytes(token_bytes, reading_bytes))
+    return max(min(wanted, machine.available_bytes // USUAL_SHARE, headroom), least)
 
 
 def cores_here() -> int:

@@ -1,52 +1,74 @@
-"""Rows of a parquet file, one text at a time, without ever holding a row group."""
+"""Rows of a parquet file, some at a time, without ever holding a row group."""
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import KIB, MIB, format_size
-from memwatch.tokenize.inputs import LONGEST_RECORD_BYTES, Input, ReadOnce, open_once
+from memwatch.tokenize.cuts import LONGEST_RECORD_BYTES
+from memwatch.tokenize.inputs import Input, ReadOnce, open_once
+from memwatch.tokenize.plan import ReadingMemory
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 BATCH_BYTES = 1 * MIB
-# Rows differ in size, and only their mean is known: few at a time, so that a cluster of large ones does no harm.
-MOST_ROWS_A_BATCH = 256
+# Rows differ in size, and only their mean is known; a cluster of large ones must do no harm.
+MOST_ROWS_A_BATCH = 16 * 1024
 READ_BUFFER_BYTES = 256 * KIB
-MOST_FILES_LOOKED_AT = 64
-# The first is an estimate for pyarrow and its buffers; pages of 180 MB were measured to take 5 times that.
-BASE_BYTES = 150 * MIB
+MOST_FILES_LOOKED_AT = 16
+FEEDER_BYTES = 40 * MIB
+# For pyarrow and its buffers, measured; pages of 180 MB were measured to take 5 times that.
+WORKER_BYTES = 80 * MIB
 COPIES_OF_A_PAGE = 5
 USUAL_ROW_BYTES = 16 * KIB
 
 
-def reading_bytes(inputs: list[Input], column: str) -> int:
+def reading_memory(inputs: list[Input], column: str) -> ReadingMemory:
     """What these inputs take to read, beyond the usual."""
     parquet = [source for source in inputs if source.kind == "parquet"]
-    return _decoding_bytes(parquet, column) if parquet else 0
+    is_fed = any(not source.is_plain for source in inputs)
+    page_bytes = COPIES_OF_A_PAGE * _largest_page_bytes(parquet, column) if parquet else 0
+    return ReadingMemory(FEEDER_BYTES + page_bytes if is_fed else 0, WORKER_BYTES if parquet else 0)
 
 
-def _decoding_bytes(sources: list[Input], column: str) -> int:
-    """How much memory reading these files may take beside what everything else takes.
-
-    pyarrow decodes a page at a time, and makes copies of it; how large a page is shows only when it is read. Where rows
-    are of a usual size it is about a MiB; where they are large, it may be all there is of a column in a row group."""
+def _largest_page_bytes(sources: list[Input], column: str) -> int:
+    """pyarrow decodes a page at a time, and makes copies of it; how large a page is shows only when it is read. Where
+    rows are of a usual size it is about a MiB; where they are large, it may be all there is of a column in a row
+    group."""
     largest = 0
     for source in sources[:: max(len(sources) // MOST_FILES_LOOKED_AT, 1)]:
         rows = Rows(source, column)
         largest = max(largest, rows.largest_page_bytes())
         rows.close()
-    return BASE_BYTES + COPIES_OF_A_PAGE * largest
+    return largest
+
+
+@dataclass(frozen=True, slots=True)
+class RowBatch:
+    """Some rows of a row group: their texts one after the other, and where each ends. A missing text is empty."""
+
+    group: int
+    row: int
+    texts: bytes
+    ends: "npt.NDArray[np.int64]"
+    missing: "npt.NDArray[np.bool_] | None"
 
 
 class Rows:
-    """The texts of one column from a row on. A missing text is None."""
+    """The texts of one column from a row on, in batches."""
 
-    def __init__(self, source: Input, column: str, row_group: int = 0, row: int = 0) -> None:
+    def __init__(
+        self, source: Input, column: str, row_group: int = 0, row: int = 0, stop_group: int | None = None
+    ) -> None:
         self._name = source.name
         self._column = column
         self._file: ReadOnce = open_once(source.path)
         self._parquet = self._opened()
-        self._rows = self._from(row_group, row)
+        self._batches = self._from(row_group, row, stop_group)
 
     def _opened(self) -> Any:
         try:
@@ -79,10 +101,10 @@ class Rows:
     def file_position(self) -> int:
         return self._file.position
 
-    def next(self) -> tuple[int, int, bytes | None] | None:
-        """The next row as (row group, row in it, text), or None at the end."""
+    def next(self) -> "RowBatch | None":
+        """The next rows, or None at the end."""
         try:
-            return next(self._rows, None)
+            return next(self._batches, None)
         except MemwatchError:
             raise
         except Exception as error:  # pyarrow raises several kinds, and OSError for some broken pages.
@@ -109,35 +131,40 @@ class Rows:
             total += compute.sum(batch.column(0)).as_py() or 0
         return total
 
-    def _from(self, row_group: int, row: int) -> Iterator[tuple[int, int, bytes | None]]:
+    def _from(self, row_group: int, row: int, stop_group: int | None) -> Iterator["RowBatch"]:
         import pyarrow
 
-        for group in range(row_group, self._parquet.num_row_groups):
+        for group in range(row_group, self._parquet.num_row_groups if stop_group is None else stop_group):
             skip = row if group == row_group else 0
             index = 0
             for batch in self._parquet.iter_batches(
                 self._rows_a_batch(group), [group], [self._column], use_threads=False
             ):
-                if index + len(batch) <= skip:
-                    index += len(batch)
-                    continue
-                column = batch.column(0)
-                if pyarrow.types.is_dictionary(column.type):
-                    column = column.dictionary_decode()
-                for value in column:
-                    if index >= skip:
-                        yield group, index, self._text(value.as_buffer())
-                    index += 1
+                if index + len(batch) > skip:
+                    start = max(skip - index, 0)
+                    yield self._batch(group, index + start, batch.column(0)[start:])
+                index += len(batch)
             # What was decoded goes back to the system, not into a pool for later.
             pyarrow.default_memory_pool().release_unused()
 
-    def _text(self, buffer: Any) -> bytes | None:
-        if buffer is None:
-            return None
-        if buffer.size > LONGEST_RECORD_BYTES:
+    def _batch(self, group: int, row: int, column: Any) -> "RowBatch":
+        """Texts of a column as one run of bytes: nothing is made for each of them."""
+        import numpy as np
+        import pyarrow
+
+        if pyarrow.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        column = column.cast(pyarrow.large_binary())
+        missing = None
+        if column.null_count:
+            missing = np.asarray(column.is_null().to_numpy(zero_copy_only=False))
+            column = column.fill_null(b"")
+        _, offsets_buffer, data = column.buffers()
+        offsets = np.frombuffer(offsets_buffer, np.int64)[column.offset : column.offset + len(column) + 1]
+        if len(column) and (offsets[1:] - offsets[:-1]).max() > LONGEST_RECORD_BYTES:
             raise MemwatchError(f"{self._name} has a row larger than {format_size(LONGEST_RECORD_BYTES)}")
-        text: bytes = buffer.to_pybytes()
-        return text
+        texts = b"" if data is None else memoryview(data)[offsets[0] : offsets[-1]].tobytes()
+        return RowBatch(group, row, texts, offsets[1:] - offsets[0], missing)
 
     def largest_page_bytes(self) -> int:
         largest = BATCH_BYTES

@@ -12,13 +12,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from memwatch.decide.reserve import default_reserve_bytes
 from memwatch.errors import MemwatchError, OutOfSpace, UsageError, printable
 from memwatch.job import HELLO, Channel
 from memwatch.model.units import format_count, format_size
 from memwatch.probe.cgroups import memory_sample
 from memwatch.tokenize import checkpoint as checkpoints
 from memwatch.tokenize import manifest as manifests
-from memwatch.tokenize.blocks import BlockReader, ReadPosition
+from memwatch.tokenize.blocks import BlockOpener, ReadPosition
 from memwatch.tokenize.checkpoint import PARTIAL, Checkpoint, Totals
 from memwatch.tokenize.crew import Crew
 from memwatch.tokenize.formats import Names
@@ -26,11 +27,11 @@ from memwatch.tokenize.inputs import Input, find_inputs
 from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.outputs import FileRecord, Outputs, OutputState, publish
 from memwatch.tokenize.pipeline import Pipeline, PipelineLimits
-from memwatch.tokenize.plan import Plan, cores_here, plan, usual_limit_bytes
+from memwatch.tokenize.plan import Plan, cores_here, least_bytes, plan, usual_limit_bytes
 from memwatch.tokenize.progress_report import Meter
-from memwatch.tokenize.rows import reading_bytes
+from memwatch.tokenize.rows import reading_memory
 from memwatch.tokenize.settings import TokenizeRequest
-from memwatch.tokenize.sizing import expected_tokens
+from memwatch.tokenize.sizing import Expected
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 
 # A file name has 255 bytes, some of them for _train_000001.bin.
@@ -168,59 +169,77 @@ class Session:
 
     def _worked(self, checkpoint: Checkpoint, lock: int) -> Checkpoint:
         totals = checkpoint.totals
+        resources = self._request.resources
         crew = self._crew(lock, totals)
-        outputs = Outputs(self._partial, self._settings, self._encoding, self._names, checkpoint.outputs)
-        reader = BlockReader(self._inputs, self._settings, self._encoding, checkpoint.position)
 
-        def save(position: ReadPosition, totals: Totals) -> None:
-            outputs.sync()
-            checkpoints.save(self._checkpoint(position, outputs.state, totals), self._partial)
-            self._publish(outputs.state)
+        def save(position: ReadPosition, totals: Totals, outputs: OutputState) -> None:
+            checkpoints.save(self._checkpoint(position, outputs, totals), self._partial)
+            self._publish(outputs)
 
         try:
-            expected = expected_tokens(self._inputs, self._settings, self._encoding, crew.count_tokens)
+            marks = crew.expected_marks()
+            expected = None if marks is None else Expected(marks, not all(source.is_plain for source in self._inputs))
             self._check_space(None if expected is None else expected.tokens, totals)
-            # To skip what was read before may take long; until then a signal ends the run at once.
-            reader.open()
-            meter = Meter(_total_bytes(self._inputs), self._encoding.token_bytes, expected)
-            limits = PipelineLimits(self._request.resources.block_bytes, self._held_limit())
-            Pipeline(
-                self._inputs, reader, crew, outputs, totals, limits, self._signals, self._channel, meter, save
-            ).run()
+            outputs = Outputs(
+                self._partial, self._settings, self._encoding, self._names, checkpoint.outputs, crew.hasher.send
+            )
+            total_bytes = _total_bytes(self._inputs)
+            meter = Meter(total_bytes, self._encoding.token_bytes, expected)
+            task_bytes = self._plan.task_bytes(resources.block_bytes, total_bytes)
+            limits = PipelineLimits(resources.block_bytes, task_bytes, self._held_limit())
+            holds = self._settings.mode == "memory" and not outputs.sharded
+            pipeline = Pipeline(
+                self._inputs, checkpoint.position, crew, outputs, totals, limits, self._signals, self._channel, meter,
+                save, self._has_room, holds,
+            )  # fmt: skip
+            pipeline.run()
             self._signals.finish()
             self._check_inputs_again(totals)
             if crew.engine is not None and crew.engine not in totals.engines:
                 totals.engines.append(crew.engine)
-            outputs.finish()
-            finished = self._checkpoint(reader.position, outputs.state, totals, finished=True)
+            pipeline.finish()
+            finished = self._checkpoint(pipeline.position, outputs.final_state, totals, finished=True)
             checkpoints.save(finished, self._partial)
             return finished
         finally:
-            reader.close()
-            outputs.close()
             crew.end()
+            for source in self._inputs:
+                source.forget()
 
     def _crew(self, lock: int, totals: Totals) -> Crew:
-        not_for_workers = [lock] + ([] if self._channel is None else [self._channel.fileno()])
+        not_for_others = [lock] + ([] if self._channel is None else [self._channel.fileno()])
         try:
             ranks = rank_file(self._encoding)
         except MemwatchError:
             self._drop_if_nothing_made(totals)
             raise
-        return Crew(self._plan, self._settings, self._request.resources, self._encoding, ranks, not_for_workers)
+        opener = BlockOpener(self._inputs, self._settings, self._encoding)
+        resources = self._request.resources
+        return Crew(self._plan, opener, self._settings, resources, self._encoding, ranks, not_for_others)
 
     def _planned(self) -> Plan:
-        token_bytes = self._encoding.token_bytes
-        reading = reading_bytes(self._inputs, self._settings.text_column)
-        limit = self._held_limit() or self._request.resources.max_memory_bytes
-        if limit is None and self._request.resources.workers is None:
-            limit = usual_limit_bytes(memory_sample(), token_bytes, reading)
-        return plan(limit, self._request.resources.workers, cores_here(), token_bytes, reading)
+        token_bytes, workers = self._encoding.token_bytes, self._request.resources.workers
+        reading = reading_memory(self._inputs, self._settings.text_column)
+        limit = self._request.resources.max_memory_bytes
+        if limit is not None and self._settings.mode == "memory":
+            # Half of it is for the tokens and half for the workers, which need more of a small one.
+            limit = min(max(limit // 2, least_bytes(token_bytes, reading, workers)), limit)
+        if limit is None:
+            limit = usual_limit_bytes(memory_sample(), workers, cores_here(), token_bytes, reading)
+        self._limit_bytes = limit
+        return plan(limit, workers, cores_here(), token_bytes, reading)
+
+    def _has_room(self) -> bool:
+        """After a switch to shards: whether the memory for all workers is there again, beside the reserve."""
+        machine = memory_sample()
+        if machine.available_bytes is None or machine.capacity is None:
+            return False
+        return machine.available_bytes > default_reserve_bytes(machine.capacity[0]) + 2 * self._limit_bytes
 
     def _held_limit(self) -> int | None:
-        """In memory mode under a limit, half of it is for the tokens and half for the workers."""
+        """In memory mode under a limit: what the workers leave to the tokens."""
         limit = self._request.resources.max_memory_bytes
-        return limit // 2 if limit is not None and self._settings.mode == "memory" else None
+        return limit - self._limit_bytes if limit is not None and self._settings.mode == "memory" else None
 
     def _check_space(self, expected: int | None, totals: Totals) -> None:
         if expected is None:

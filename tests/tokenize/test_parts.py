@@ -14,22 +14,25 @@ from memwatch.cli.plain import progress_line
 from memwatch.errors import MemwatchError, UsageError
 from memwatch.job import Channel
 from memwatch.model.sample import Limit, Memory, Sample
-from memwatch.model.units import MIB
+from memwatch.model.units import GIB, MIB
 from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.checkpoint import Checkpoint, Totals, load, save
 from memwatch.tokenize.inputs import expand, look_at
 from memwatch.tokenize.outputs import FileRecord, OutputState, PartState
 from memwatch.tokenize.plan import (
     COORDINATOR_BYTES,
-    SLOT_BYTES,
-    SLOTS_A_WORKER,
+    UNDER_WAY_BYTES,
     WORST_GROWTH_BYTES,
+    Plan,
+    ReadingMemory,
     plan,
     usual_limit_bytes,
 )
 from memwatch.tokenize.progress_report import Meter
 from memwatch.tokenize.settings import DEFAULT_MAX_MEMORY_BYTES, TokenizeSettings
 from memwatch.tokenize.sizing import Expected
+
+NOTHING_MORE = ReadingMemory()
 
 
 @given(
@@ -39,17 +42,37 @@ from memwatch.tokenize.sizing import Expected
     parquet=st.booleans(),
 )
 def test_a_plan_keeps_within_the_limit(limit: int, workers: int | None, cores: int, parquet: bool) -> None:
+    reading = ReadingMemory(50 * MIB, 80 * MIB) if parquet else NOTHING_MORE
     try:
-        found = plan(limit, workers, cores, 2, 150 * MIB if parquet else 0)
+        found = plan(limit, workers, cores, 2, reading)
     except UsageError:
         return
     assert found.workers == workers if workers else 1 <= found.workers <= cores
-    each = found.worker_budget_bytes + WORST_GROWTH_BYTES + SLOTS_A_WORKER * SLOT_BYTES
-    assert COORDINATOR_BYTES + (150 * MIB if parquet else 0) + found.workers * each <= limit
+    each = found.worker_budget_bytes + WORST_GROWTH_BYTES + UNDER_WAY_BYTES
+    assert COORDINATOR_BYTES + reading.once_bytes + found.workers * each <= limit
 
 
-def test_the_default_plan_uses_the_cores_of_a_desktop() -> None:
-    assert plan(None, None, 4, 2, 0).workers == 4
+@pytest.mark.parametrize(
+    ("cores", "available_gib", "workers"), [(16, 60, 16), (64, 250, 64), (4, 6, 4), (8, 4, 4), (2, 1, 1)]
+)
+def test_all_cores_work_on_a_machine_with_the_memory_for_them(cores: int, available_gib: int, workers: int) -> None:
+    machine = Sample(0.0, 0.0, Memory(available_gib * GIB * 8 // 7, available_gib * GIB, 0, 0))
+    limit = usual_limit_bytes(machine, None, cores, 2, NOTHING_MORE)
+    assert limit <= max(available_gib * GIB // 8, 172 * MIB)
+    assert plan(limit, None, cores, 2, NOTHING_MORE).workers == workers
+
+
+def test_as_many_workers_as_asked_for_get_the_memory_they_need() -> None:
+    machine = Sample(0.0, 0.0, Memory(4 * GIB, 2 * GIB, 0, 0))
+    limit = usual_limit_bytes(machine, 6, 2, 2, NOTHING_MORE)
+    assert plan(limit, 6, 2, 2, NOTHING_MORE).workers == 6
+
+
+@pytest.mark.parametrize(
+    ("total", "expected"), [(None, MIB), (5 * MIB, MIB), (80 * MIB, 80 * MIB // 32), (9**12, 4 * MIB)]
+)
+def test_tasks_are_large_where_there_are_many(total: int | None, expected: int) -> None:
+    assert Plan(2, 0, 0, task_blocks=4).task_bytes(MIB, total) == expected
 
 
 def test_progress_projects_from_what_was_sampled_and_what_was_counted() -> None:
@@ -173,7 +196,7 @@ def test_a_ratio_is_exact() -> None:
 
 @pytest.mark.parametrize(
     ("container_mib", "used_mib", "limit_mib"),
-    [(8000, 100, 512), (800, 100, 500), (400, 20, 280), (400, 300, 144)],
+    [(40_000, 100, 1088), (8000, 800, 900), (4000, 800, 400), (400, 300, 172)],
     ids=["plenty", "some", "little", "none"],
 )
 def test_a_job_that_nobody_limits_takes_what_there_is_room_for(
@@ -181,9 +204,9 @@ def test_a_job_that_nobody_limits_takes_what_there_is_room_for(
 ) -> None:
     """What is kept for others stays theirs; but one worker is the least."""
     container = Limit("/container", container_mib * MIB, used_mib * MIB)
-    machine = Sample(0.0, 0.0, Memory(64 << 30, 32 << 30, 0, 0), limits=(container,))
-    assert usual_limit_bytes(machine, 2, 0) == limit_mib * MIB
+    machine = Sample(0.0, 0.0, Memory(64 << 30, 60 << 30, 0, 0), limits=(container,))
+    assert usual_limit_bytes(machine, None, 4, 2, NOTHING_MORE) == limit_mib * MIB
 
 
 def test_where_nothing_is_known_of_memory_the_default_counts() -> None:
-    assert usual_limit_bytes(Sample(0.0, 0.0, None), 2, 0) == DEFAULT_MAX_MEMORY_BYTES
+    assert usual_limit_bytes(Sample(0.0, 0.0, None), None, 4, 2, NOTHING_MORE) == DEFAULT_MAX_MEMORY_BYTES

@@ -1,0 +1,135 @@
+"""Encodes a segment: a range of one input, knowing nothing of what lies before it.
+
+    encode_segment(opener, encoder, task, files)    pieces of the segment, one after the other
+
+It depends on the inputs, the settings and the range alone, so any process on any machine may call it.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from memwatch.errors import MemwatchError
+from memwatch.tokenize.blocks import Block, BlockOpener, BlockSource, ReadPosition, Stop
+from memwatch.tokenize.encoding import BadBytes, BadRecord, BlockEncoder
+from memwatch.tokenize.engines import Tokens
+from memwatch.tokenize.inputs import Input, PlainFile
+from memwatch.tokenize.messages import Counts, ReadTask
+from memwatch.tokenize.pagecache import STEP_BYTES
+
+COUNT_LINES_BYTES = 4 << 20
+
+
+class BadInput(MemwatchError):
+    """What is wrong with the input, and where; a whole sentence."""
+
+
+class EngineFailed(MemwatchError):
+    """The engine cannot encode a text that is fine."""
+
+
+class Piece(NamedTuple):
+    """A part of a segment that lies on one side of the split."""
+
+    block: Block
+    tokens: Tokens
+    counts: Counts
+    reading_s: float
+    encoding_s: float
+
+
+@dataclass(slots=True)
+class OpenFiles:
+    """The plain input that a process read last stays open, and its pages are dropped behind it."""
+
+    _file: PlainFile | None = None
+
+    def get(self, source: Input) -> PlainFile:
+        if self._file is None or self._file.source != source:
+            self.close()
+            self._file = PlainFile(source)
+        return self._file
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def encode_segment(
+    opener: BlockOpener, encoder: BlockEncoder, task: ReadTask, files: OpenFiles, block_bytes: int
+) -> Iterator[Piece]:
+    source = opener.inputs[task.input]
+    position = ReadPosition(task.input) if task.start is None else ReadPosition.from_json(task.start)
+    began_s = time.monotonic()
+    try:
+        if source.is_plain:
+            file = files.get(source)
+            if task.start is None:
+                start = opener.start_at(file, task.begin)
+                position = ReadPosition(task.input, start.offset, start.in_document)
+            stop = opener.start_at(file, task.end)
+            blocks = opener.open_range(file, position, Stop(max(stop.offset, position.offset), stop.in_document))
+        else:
+            if task.start is None:
+                position = ReadPosition(task.input, row_group=task.begin)
+            blocks = opener.open_rows(position, task.end)
+    except BadInput:
+        raise
+    except MemwatchError as error:
+        raise BadInput(str(error)) from error
+    try:
+        yield from _encoded(blocks, encoder, source, position, block_bytes, began_s)
+        if source.is_plain:
+            file.forget(max(task.begin, STEP_BYTES), task.end)
+    finally:
+        blocks.close()
+
+
+def _encoded(
+    blocks: BlockSource,
+    encoder: BlockEncoder,
+    source: Input,
+    position: ReadPosition,
+    block_bytes: int,
+    began_s: float,
+) -> Iterator[Piece]:
+    while True:
+        try:
+            block = blocks.next(position, block_bytes)
+        except MemwatchError as error:
+            raise BadInput(str(error)) from error
+        read_s = time.monotonic()
+        if block is None:
+            return
+        tokens, counts = encode_block(encoder, block, source, lines_before=None)
+        encoded_s = time.monotonic()
+        yield Piece(block, tokens, counts, read_s - began_s, encoded_s - read_s)
+        position = block.after
+        began_s = time.monotonic()
+
+
+def encode_block(
+    encoder: BlockEncoder, block: Block, source: Input, lines_before: int | None
+) -> tuple[Tokens, Counts]:  # fmt: skip
+    """Without `lines_before` the lines of the input before the block are counted when one has to be named."""
+    try:
+        return encoder.encode(bytes(block.data), block.layout)
+    except BadRecord as error:
+        if lines_before is None:
+            lines_before = _lines_before(source, block.start.offset)
+        raise BadInput(f"line {lines_before + error.line} of {source.name} {error}") from error
+    except BadBytes as error:
+        raise BadInput(f"{source.name} at byte {block.start.offset + error.offset} {error}") from error
+    except MemwatchError as error:
+        raise EngineFailed(f"{source.name} at byte {block.start.offset}: {error}") from error
+
+
+def _lines_before(source: Input, offset: int) -> int:
+    file = PlainFile(source)
+    try:
+        starts = range(0, offset, COUNT_LINES_BYTES)
+        return sum(file.read(start, min(start + COUNT_LINES_BYTES, offset)).count(b"\n") for start in starts)
+    finally:
+        file.close()

@@ -1,0 +1,96 @@
+"""Adds up what blocks report, in the order of the input: the totals of a run, and the position that they belong to."""
+
+from dataclasses import replace
+
+from memwatch.tokenize.blocks import ReadPosition
+from memwatch.tokenize.checkpoint import Totals
+from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.messages import Encoded
+
+MOST_MARKS = 256
+FIRST_MARK_STRIDE_BYTES = 4 << 20
+
+
+class Tally:
+    def __init__(self, inputs: list[Input], start: ReadPosition, totals: Totals) -> None:
+        self.totals = totals
+        self.position = start
+        self._inputs = inputs
+        self._file_bytes_before = [0]
+        for source in inputs:
+            self._file_bytes_before.append(self._file_bytes_before[-1] + (source.size_bytes or 0))
+        self._counted = 0
+
+    def is_written(self, written: int) -> bool:
+        """Whether all that was counted is also written, given the number of blocks that are."""
+        return self._counted == written
+
+    def snapshot(self) -> Totals:
+        return self.totals.with_own_lists()
+
+    def add_time(self, writing_s: float, waiting_s: float) -> None:
+        time_s = self.totals.time_s
+        time_s["writing"] += writing_s
+        time_s["waiting"] += waiting_s
+
+    def count(self, encoded: Encoded) -> None:
+        """The next block. In memory mode it is counted when it is held, and not again when it is written."""
+        if encoded.number < self._counted:
+            return
+        self._counted = encoded.number + 1
+        totals = self.totals
+        totals.time_s["reading"] += encoded.reading_s
+        totals.time_s["encoding"] += encoded.encoding_s
+        if not encoded.after:
+            return  # It lies inside a record that began in an earlier one.
+        after = ReadPosition.from_json(encoded.after)
+        source = self._inputs[after.input]
+        base = 0
+        if source.kind == "parquet":
+            # How much text comes before these rows shows only here.
+            base = self.position.offset if self.position.input == after.input else 0
+            after = replace(after, offset=base + encoded.text_bytes)
+        self._mark(encoded, base)
+        self.position = after
+        self._count_bytes(encoded, after, source)
+        totals.train_tokens += encoded.train_tokens
+        totals.val_tokens += encoded.val_tokens
+        totals.documents += encoded.documents
+        totals.missing_texts += encoded.missing_texts
+        totals.replaced_bytes += encoded.replaced_bytes
+        totals.inexact_cuts += encoded.inexact_cuts
+        for start, end in encoded.val_ranges:
+            self._count_range(after.input, base + start, base + end)
+
+    def _count_bytes(self, encoded: Encoded, after: ReadPosition, source: Input) -> None:
+        """A parquet file's end is read more than once, and a small one is all end: never more than there is."""
+        totals = self.totals
+        totals.text_bytes += encoded.text_bytes
+        read = encoded.file_position if source.size_bytes is None else min(encoded.file_position, source.size_bytes)
+        totals.file_bytes = max(totals.file_bytes, self._file_bytes_before[after.input] + read)
+
+    def _count_range(self, number: int, start: int, end: int) -> None:
+        ranges = self.totals.val_ranges
+        if ranges and ranges[-1][0] == number and ranges[-1][2] == start:
+            ranges[-1][2] = end
+        else:
+            ranges.append([number, start, end])
+
+    def _mark(self, encoded: Encoded, base: int) -> None:
+        """Remember now and then which token a place in the input became."""
+        if encoded.mark is None:
+            return
+        tokens, position = encoded.mark
+        totals = self.totals
+        stride = totals.mark_stride_bytes or FIRST_MARK_STRIDE_BYTES
+        at = totals.text_bytes
+        if totals.marks and at - totals.marks[-1]["total_bytes"] < stride:
+            return
+        position = {**position, "offset": base + position["offset"]}
+        totals.marks.append(
+            {"total_bytes": at, "train_token": totals.train_tokens + tokens, "position": position}
+        )  # fmt: skip
+        if len(totals.marks) > MOST_MARKS:
+            totals.marks = totals.marks[::2]
+            stride *= 2
+        totals.mark_stride_bytes = stride
