@@ -9,9 +9,11 @@ from typing import Any, TextIO
 
 from memwatch.decide.actions import IN_WORDS, outcome, was_carried_out
 from memwatch.errors import printable
+from memwatch.journal.codec import BEYOND, plausible_sample
 from memwatch.journal.events import waits_for_pid, waits_for_reason
 from memwatch.model.ending import RunSummary, closing_line, needs_care
 from memwatch.model.job_progress import plausible_progress
+from memwatch.model.programs import program_name
 from memwatch.model.units import format_count, format_duration, format_size
 
 # Elsewhere than on a terminal: every second at first, so that one sees it move; then less, for the sake of log files.
@@ -40,9 +42,12 @@ class PlainView:
         self._warnings = 0
         self._run_started_t: float | None = None
         self._peak_job_bytes: int | None = None
+        self._last_verdict: dict[str, Any] = {}
+        self._biggest: tuple[str, int] | None = None  # program outside the job, and its bytes
         self._confined_t: float | None = None  # when the last line about it was written
 
     def show(self, event: dict[str, Any]) -> None:
+        self._note(event)
         self._say_confined(event)
         match event.get("event"):
             case "output":
@@ -60,9 +65,8 @@ class PlainView:
                 if self._rewrites or self._is_worth_a_word(event, summary):
                     self._write_line(f"memwatch: {printable(closing_line(summary))}")
             case kind:
-                self._note(event)
                 self._level = event.get("level", self._level)
-                if (line := line_for(event)) is not None:
+                if (line := line_for(event, self._freed())) is not None:
                     self._warnings += kind == "verdict" and event.get("level") == "warn"
                     self._write_line(f"memwatch: {printable(line)}")
 
@@ -85,13 +89,30 @@ class PlainView:
         return self._has_written and (event.get("code") == 0 or event.get("by") is not None)
 
     def _note(self, event: dict[str, Any]) -> None:
-        """Keep what the closing line says of the whole run."""
+        """Keep what the closing line says of the whole run, and what a pause waits for."""
         match event:
             case {"event": "start", "t": int() | float() as t}:
                 self._run_started_t = t
                 self._run = event.get("diagnose_as") or event.get("run") or None
             case {"event": "sample", "job_bytes": int() as job_bytes}:
                 self._peak_job_bytes = max(self._peak_job_bytes or 0, job_bytes)
+                if "others" in event and (sample := plausible_sample(event)) is not None:
+                    others = sample.others or ()
+                    sizes = [(program_name(each.command), each.rss_bytes + each.swap_bytes) for each in others]
+                    self._biggest = max(sizes, key=lambda each: each[1], default=None)
+            case {"event": "verdict"}:
+                self._last_verdict = event
+
+    def _freed(self) -> str:
+        """What must happen before a paused job is resumed, as the full screen's banner says it."""
+        needed = self._last_verdict.get("resume_needs_bytes")
+        if not isinstance(needed, int) or not 0 < needed < BEYOND:
+            return "memory is freed"
+        words = f"{format_size(needed)} more are free"
+        # Below a limit, what programs outside of it take makes no difference.
+        if self._biggest is not None and "limit_path" not in self._last_verdict:
+            words += f" ({self._biggest[0]} uses {format_size(self._biggest[1])})"
+        return words
 
     def _summary(self, event: dict[str, Any]) -> RunSummary:
         """Without the guard's reason for a stop, which is on the line before."""
@@ -148,8 +169,11 @@ def _harmless(text: str) -> str:
     return "".join(c if c in "\n\t" else printable(c) for c in text.replace("\r\n", "\n"))
 
 
-def line_for(event: dict[str, Any]) -> str | None:
-    """The line for an event, or None if it needs none. It may be from a journal, and hold anything."""
+def line_for(event: dict[str, Any], freed: str = "memory is freed") -> str | None:
+    """The line for an event, or None if it needs none. It may be from a journal, and hold anything.
+
+    `freed` is what keeps a paused job from being stopped.
+    """
     match event:
         case {"event": "note" | "refused" | "failed", "text": str(text)}:
             return text
@@ -162,19 +186,19 @@ def line_for(event: dict[str, Any]) -> str | None:
         case {"event": "action", "action": str(action)} if action in IN_WORDS:
             if not was_carried_out(event):
                 return outcome(event)
-            return f"{outcome(event)}: {event.get('reason')}{_what_next(event)}"
+            return f"{outcome(event)}: {event.get('reason')}{_what_next(event, freed)}"
     return None
 
 
-def _what_next(event: dict[str, Any]) -> str:
+def _what_next(event: dict[str, Any], freed: str) -> str:
     match event:
         case {"deadline_in_s": int() | float() as seconds, "next": str(step)} if step in _NEXT:
-            return f"; it will be {_NEXT[step]} in {format_duration(seconds)}{_UNLESS.get(step, '')}"
+            unless = f" unless {freed}" if step == "stop" else ""
+            return f"; it will be {_NEXT[step]} in {format_duration(seconds)}{unless}"
     return ""
 
 
 _NEXT = {"stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}
-_UNLESS = {"stop": " unless memory is freed"}
 
 
 def _width(stream: TextIO) -> int:

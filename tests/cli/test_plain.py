@@ -33,6 +33,26 @@ def test_a_run_in_which_something_happened_closes_with_a_summary() -> None:
     )
 
 
+FIREFOX = {"pid": 7, "start_ticks": 1, "parent_pid": 1, "state": "S", "rss_bytes": 6 << 30, "swap_bytes": 0,
+           "cpu_s": 1.0, "command": "/usr/bin/firefox -p secret"}  # fmt: skip
+PAUSE = {"t": 1002.0, "event": "action", "action": "pause", "by": "guard", "result": "done", "pids": [9],
+         "reason": "RAM is full", "deadline_in_s": 60.0, "next": "stop"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("facts", "unless"),
+    [
+        pytest.param({"resume_needs_bytes": 3 << 29}, "1.5 GiB more are free (firefox uses 6.0 GiB)", id="machine"),
+        pytest.param({"resume_needs_bytes": 3 << 29, "limit_path": "/job"}, "1.5 GiB more are free", id="limit"),
+        pytest.param({}, "memory is freed", id="unknown"),
+    ],
+)
+def test_a_pause_says_how_much_must_be_free_and_who_is_biggest(facts: dict[str, object], unless: str) -> None:
+    sample = {"t": 1001.0, "event": "sample", "job_bytes": 1, "clock_s": 1.0, "others": [FIREFOX]}
+    verdict = {"t": 1001.0, "event": "verdict", "level": "act", "reason": "RAM is full", **facts}
+    assert said(START, sample, verdict, PAUSE)[-1].endswith(f"; it will be stopped in 1 min 00 s unless {unless}")
+
+
 def test_a_short_run_about_which_there_is_nothing_to_say_leaves_standard_error_to_the_job() -> None:
     assert said(START, {"t": 1001.0, "event": "exit", "code": 3}) == []
     (line,) = said(START, {"t": 1060.0, "event": "exit", "code": 0, "peak_job_bytes": 5 << 20})
