@@ -7,7 +7,10 @@ from memwatch.diagnose.logs.fault_values import MOST_DETAIL_CHARACTERS, GpuHang
 _AMD = re.compile(
     r".*\bring (?P<ring>\S+) timeout|.*amdgpu.*(?:qcm fence wait loop timeout|Waiting for fences timed out)"
 )
-_AMD_PROCESS = re.compile(r".*amdgpu.*\bProcess (?:information: process )?(?P<name>\S.*?)? ?\bpid (?P<pid>\d+)")
+# Bounded, because a line may repeat these words thousands of times.
+_AMD_PROCESS = re.compile(
+    r".{0,120}?amdgpu.{0,80}?\bProcess (?:information: process )?(?P<name>\S.{0,40}?)? ?\bpid (?P<pid>\d+)"
+)
 _AMD_RESET = re.compile(r".*amdgpu.*GPU reset begin")
 _AMD_FAULT = re.compile(r"amdgpu .*?(?:page fault(?!.*for process)|\bfor process (?P<name>.*?) pid (?P<pid>\d+))")
 # No other driver says it in these words, so its name need not stand before them.

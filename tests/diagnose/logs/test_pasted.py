@@ -172,3 +172,33 @@ def test_a_line_made_to_be_slow_is_not(text: str) -> None:
     began_s = time.process_time()
     read_log(pasted_lines([text] * 20, NOW_T))
     assert time.process_time() - began_s < 10  # a bound on CPU time, far above what any machine needs
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["amdgpu Process ", "Killed process 1 (", "[1.000000] ", "out of memory: ", "BTRFS error (", "nvme "],
+)
+def test_a_line_that_repeats_itself_takes_no_time(words: str) -> None:
+    """Patterns that backtrack would take hours here; the hang limit of the suite is the assertion."""
+    read_log(pasted_lines([words * (8192 // len(words))], NOW_T))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "kern  :err   : [11709.026736] Out of memory: Killed process 5 (python3) total-vm:1kB, anon-rss:1kB",
+        "\x1b[32m[11709.026736] \x1b[0mOut of memory: Killed process 5 (python3) total-vm:1kB, anon-rss:1kB",
+        "&lt;3&gt;[11709.026736] Out of memory: Killed process 5 (python3) total-vm:1kB, anon-rss:1kB",
+        '{"log":"[11709.026736] Out of memory: Killed process 5 (python3) total-vm:1kB, anon-rss:1kB"}',
+        "    MESSAGE=Out of memory: Killed process 5 (python3) total-vm:1kB, anon-rss:1kB",
+        '        "MESSAGE" : "Out of memory: Killed process 5 (python3) total-vm:1kB, anon-rss:1kB",',
+        "화 11월 17 10:00:00 desk kernel: Out of memory: Killed process 5 (python3) total-vm:1kB, anon-rss:1kB",
+        "[二 11月 17 10:00:00 2026] Out of memory: Killed process 5 (python3) total-vm:1kB, anon-rss:1kB",
+        'I saw "Out of memory: Killed process 5 (python3)" and gave up',
+        "oom_reaper: reaped process 5 (python3), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
+    ],
+)
+def test_a_kill_is_found_in_every_form_of_a_line(line: str) -> None:
+    (event,) = read_log(pasted_lines([line], NOW_T)).events
+    assert isinstance(event, OomKill)
+    assert (event.name, event.pid) == ("python3", 5)
