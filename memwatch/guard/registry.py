@@ -60,6 +60,7 @@ class Registry:
         self._name = f"{self._guard.pid}-{self._guard.start_ticks}{SUFFIX}"
         self._folders = folders()
         self._own_folder: int | None = None
+        self._own_path: str | None = None
         self._ancestors = set(self._parents_of(self._guard.pid))
         self._is_related: dict[tuple[int, int], bool] = {}
 
@@ -74,15 +75,15 @@ class Registry:
         data = json.dumps(_to_json(run) | {"guard": self._guard.as_json()}).encode()
         if len(data) > MOST_BYTES:
             return False
-        for folder in [None] if self._own_folder is not None else self._folders:
+        for folder in [None, *self._folders]:
             if folder is not None:
-                self._own_folder = _open_folder(folder, makes=True)
+                self._own_folder, self._own_path = _open_folder(folder, makes=True), folder
             if self._own_folder is None:
                 continue
             try:
                 _replace(self._own_folder, self._name, data)
                 return True
-            except OSError:  # Full, read-only, or the folder was removed.
+            except OSError:  # Full, read-only, or the last other run has removed the folder.
                 os.close(self._own_folder)
                 self._own_folder = None
         return False
@@ -111,6 +112,9 @@ class Registry:
                 os.unlink(self._name, dir_fd=self._own_folder)
             os.close(self._own_folder)
             self._own_folder = None
+            if self._own_path is not None and self._own_path != os.environ.get("MEMWATCH_RUNTIME_DIR"):
+                with suppress(OSError):  # Another run is in it, or the folder is another user's.
+                    os.rmdir(self._own_path)
 
     def _read_folder(self, fd: int) -> Iterator[GuardedRun]:
         with os.scandir(fd) as entries:

@@ -275,6 +275,18 @@ def test_a_folder_that_was_removed_is_made_again(registry: Registry, folder: Pat
     for path in folder.iterdir():
         path.unlink()
     folder.rmdir()
-    registry.publish(me(registry))  # This one may be lost.
     assert registry.publish(me(registry))
     assert len(list(folder.iterdir())) == 1
+
+
+def test_the_last_run_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = tmp_path / "shared"
+    monkeypatch.setattr(registry_module, "folders", lambda: [str(shared)])
+    first, second = Registry(), Registry()
+    second._name = f"2{SUFFIX}"
+    assert first.publish(me(first))
+    assert second.publish(me(second))
+    first.close()
+    assert len(list(shared.iterdir())) == 1
+    second.close()
+    assert not shared.exists()
