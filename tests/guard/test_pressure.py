@@ -139,6 +139,39 @@ def test_after_a_stop_by_the_guard_a_stubborn_child_does_not_go_on_to_fill_memor
         made.close()
 
 
+CHECKPOINT = """
+import signal, sys, time
+held = []
+
+def save(*_):
+    for number in range(30):  # It takes memory to save, and three seconds.
+        held.append(bytearray(2**20))
+        time.sleep(0.1)
+    with open(sys.argv[1], "w") as file:
+        file.write("complete")
+    sys.exit(0)
+
+signal.signal(signal.SIGTERM, save)
+while True:
+    held.append(bytearray(2**20))
+    time.sleep(0.005)
+"""
+
+
+def test_a_checkpoint_after_sigterm_is_completed_though_it_takes_memory(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    made = Cage((100 + 200 + OURS_MIB) * MIB)
+    command = (sys.executable, "-c", CHECKPOINT, checkpoint)
+    with Watched(*command, cage=made, reserve_bytes=200 * MIB, pause_timeout_s=1) as watched:
+        watched.event("start")
+        watched.event("action", action="stop")
+        exit_event = watched.event("exit")
+        assert checkpoint.read_text() == "complete"
+        assert exit_event["code"] == 124
+        assert watched.has("action", action="kill") is None
+    made.close()
+
+
 def test_with_warn_nothing_is_done(hog: Hog) -> None:
     with hog(300, 540, headroom_mib=500, on_pressure="warn") as watched:
         pid = watched.event("start")["pid"]
