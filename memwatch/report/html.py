@@ -1,10 +1,13 @@
 """HTML, made by hand and by one rule: text goes through `text`, and whatever comes out of here is safe already."""
 
+import re
 from collections.abc import Iterable
 from datetime import datetime, tzinfo
 from html import escape
 
 from memwatch.errors import printable
+
+_CODE = re.compile("`([^`]+)`")
 
 
 class Html(str):
@@ -16,6 +19,11 @@ class Html(str):
 def text(value: object) -> Html:
     """Anything from outside: printable, and without a meaning in HTML."""
     return Html(escape(printable(value), quote=True))
+
+
+def with_code(value: object) -> Html:
+    """Text in which `words like these` are a command or a name."""
+    return Html(_CODE.sub(r"<code>\1</code>", text(value)))
 
 
 def element(tag: str, *inside: Html | str, **attributes: object) -> Html:

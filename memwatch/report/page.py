@@ -21,7 +21,7 @@ from memwatch.model.units import format_duration, format_size
 from memwatch.report.chart_marks import ending
 from memwatch.report.charts import charts
 from memwatch.report.counted_limit import counted_limit
-from memwatch.report.html import Html, clock_time, element, joined, text
+from memwatch.report.html import Html, clock_time, element, joined, text, with_code
 from memwatch.report.panels import absent
 from memwatch.report.privacy import Redactor
 from memwatch.report.run_story import GapKind, RunStory, read_story
@@ -164,15 +164,15 @@ def _diagnosed(diagnosis: Diagnosis | None, lettered: list[tuple[str, Finding]],
 
 
 def _finding(letter: str, finding: Finding, zone: tzinfo | None) -> Html:
-    rows = [("Why", text(finding.why)), ("Confidence", text(finding.confidence))]
+    rows = [("Why", with_code(finding.why)), ("Confidence", text(finding.confidence))]
     if finding.start_t is not None:
         rows.insert(0, ("When", text(_between(finding, zone))))
     if finding.evidence:
         rows.append(("Evidence", _list(finding.evidence)))
     if finding.advice:
-        rows.append(("Advice", element("ol", *(element("li", item) for item in finding.advice))))
+        rows.append(("Advice", element("ol", *(element("li", with_code(item)) for item in finding.advice))))
     told = joined(joined([element("dt", name), element("dd", inside)]) for name, inside in rows)
-    headline = element("h3", element("span", letter, class_="letter"), finding.what)
+    headline = element("h3", element("span", letter, class_="letter"), with_code(finding.what))
     return element("li", headline, element("dl", told), id=f"finding-{letter}")
 
 
@@ -186,7 +186,7 @@ def _between(finding: Finding, zone: tzinfo | None) -> str:
 
 
 def _list(items: Iterable[str]) -> Html:
-    return element("ul", *(element("li", item) for item in items))
+    return element("ul", *(element("li", with_code(item)) for item in items))
 
 
 def _events(story: RunStory, zone: tzinfo | None) -> Html:

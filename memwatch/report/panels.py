@@ -85,7 +85,9 @@ def _memory(story: RunStory, counted: CountedLimit | None) -> ChartPanel | None:
     if story.is_of_a_job:
         lines.append(_sized(story, "job", "job", "job", is_area=True))
     size = short_size(story.total_bytes)
-    rules = tuple(_rules(story, story.total_bytes, None if counted is None or counted.in_cgroup else counted))
+    # Where the limit of a cgroup counted, the reserve is kept below that, not below the machine's RAM.
+    is_in_cgroup = counted is not None and counted.in_cgroup
+    rules = () if is_in_cgroup else tuple(_rules(story, story.total_bytes, counted))
     return ChartPanel(
         "memory", "Memory", f"in use, of {size}", story.total_bytes, size_ticks(story.total_bytes), lines, rules=rules
     )

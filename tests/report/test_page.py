@@ -1,6 +1,7 @@
 """The page as text: what is told, what is kept to ourselves, and what becomes of hostile names."""
 
 import re
+from dataclasses import replace
 from datetime import UTC
 from html.parser import HTMLParser
 
@@ -90,6 +91,24 @@ def test_the_limit_that_counted_is_drawn() -> None:
     stopped = report_page(in_a_cgroup(by="guard"), zone=UTC)
     assert "less the reserve of 1.0 GiB" in stopped
     assert "Limit that counted" in stopped
+
+
+def test_the_reserve_is_drawn_only_below_the_limit_it_is_kept_from() -> None:
+    """A reserve of the cgroup's 8 GiB is no line in the chart of the machine's RAM."""
+    page = report_page(in_a_cgroup(by="guard"), zone=UTC)
+    limit, memory = page.split('id="memory"')
+    assert "reserve of 1 GiB starts" in limit.partition('id="limit"')[2]
+    assert "reserve of" not in memory
+
+
+def test_commands_in_findings_are_set_as_code() -> None:
+    finding = replace(
+        diagnosis().findings[0], why="`<b>` grew", advice=("Run `memwatch diagnose last`.",), evidence=("`a` and `b`",)
+    )
+    page = report_page(freeze(), replace(diagnosis(), findings=(finding,)), zone=UTC)
+    for shown in ("<code>memwatch diagnose last</code>", "<code>&lt;b&gt;</code>", "<code>a</code> and <code>b</code>"):
+        assert shown in page
+    assert "`" not in page.partition("<body")[2]
 
 
 def test_the_page_can_be_sent_to_somebody_else() -> None:
