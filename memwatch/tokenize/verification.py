@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from memwatch.tokenize.engines import Tiktoken
 from memwatch.tokenize.formats import HEADER_BYTES, header
 from memwatch.tokenize.hasher import sha256_of
 from memwatch.tokenize.inputs import Input, look_at
+from memwatch.tokenize.plan import cores_here
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 
@@ -41,7 +43,10 @@ def verify(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None
 def _verified(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None) -> Verified:
     manifest = manifests.load(folder)
     encoding = encoding_named(manifest["encoding"])
-    problems = [problem for record in manifest["files"] for problem in _problems_of_file(folder, record, manifest)]
+    # Hashing lets other threads run, so several files are read at once.
+    with ThreadPoolExecutor(cores_here()) as threads:
+        found = threads.map(lambda record: list(_problems_of_file(folder, record, manifest)), manifest["files"])
+        problems = [problem for each in found for problem in each]
     for split, tokens in manifest["tokens"].items():
         if sum(record["tokens"] for record in manifest["files"] if record["split"] == split) != tokens:
             problems.append(f"the {split} files together do not have the {tokens} tokens of the manifest")
