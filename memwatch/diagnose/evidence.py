@@ -64,6 +64,7 @@ class Run:
     first_reason: str | None = None  # why memwatch acted at all, before the stop
     stop_reason: str | None = None
     actions: tuple[tuple[str, float], ...] = ()  # what was done, and when
+    forecast: tuple[float, str] | None = None  # when the guard warned that the run would not fit, and how
     gpu_full_words: str | None = None  # the job's own, of a card without memory
     disk_full_words: str | None = None
 

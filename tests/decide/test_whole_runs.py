@@ -137,20 +137,33 @@ def test_the_words_have_the_numbers_first() -> None:
     assert RunNeed.from_json({"need_bytes": float("inf"), "low_bytes": 1, "high_bytes": "2"}) is None
 
 
-@pytest.fixture(scope="module", params=[False], ids=["seen"])
-def scored(request: pytest.FixtureRequest) -> Score:
-    return score([trace for trace in load_traces() if trace.is_held_out == request.param])
+@pytest.fixture(scope="module")
+def seen() -> Score:
+    return score([trace for trace in load_traces() if not trace.is_held_out])
 
 
-def test_there_are_enough_recorded_runs() -> None:
-    traces = load_traces()
-    assert len(traces) >= 30
-    assert sum(trace.is_held_out for trace in traces) >= 10
+@pytest.fixture(scope="module")
+def held_out() -> Score:
+    return score([trace for trace in load_traces() if trace.is_held_out])
 
 
-def test_the_median_error_of_recorded_peaks_is_small(scored: Score) -> None:
-    assert scored.median_error < 0.15
+def test_there_are_enough_recorded_runs(seen: Score, held_out: Score) -> None:
+    assert seen.traces >= 30
+    assert held_out.traces >= 15
 
 
-def test_recorded_runs_that_fit_are_hardly_ever_warned_of(scored: Score) -> None:
-    assert scored.false_share < 0.02
+def test_the_median_error_of_recorded_peaks_is_small(seen: Score, held_out: Score) -> None:
+    assert seen.median_error < 0.15
+    assert held_out.median_error < 0.15
+
+
+def test_recorded_runs_that_fit_are_seldom_warned_of(seen: Score, held_out: Score) -> None:
+    """Under 2 % is the aim: it is met on the jobs that the forecast was made with, and not on the others."""
+    assert seen.false_share < 0.02
+    assert held_out.false_share < 0.05
+
+
+def test_recorded_runs_that_do_not_fit_are_warned_of_in_time(seen: Score, held_out: Score) -> None:
+    """90 % is the aim, and is missed (docs/MEASUREMENTS.md): this is what was reached."""
+    assert seen.in_time_share > 0.64
+    assert held_out.in_time_share > 0.5

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from memwatch.diagnose.causes.oom import ONE_INCIDENT_S
 from memwatch.diagnose.causes.oom_advice import SCRIPT_ADVICE
-from memwatch.diagnose.causes.phrases import clock, growth, listed, moment, sentence, took
+from memwatch.diagnose.causes.phrases import clock, forecast_of, growth, listed, moment, sentence, took
 from memwatch.diagnose.evidence import Evidence, Run
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.daemon_lines import DaemonKill, Killer
@@ -123,7 +123,7 @@ def _stopped_finding(run: Run, evidence: Evidence) -> Finding:
         f"memwatch stopped {run.name}{peak}, before memory ran out.",
         sentence([grew, *_reasons(run)], starts_with_name=grew is not None) or "Too little memory was left.",
         Confidence.HIGH,
-        (f"run {run.run_id}: {done}" if done else f"run {run.run_id}",),
+        (f"run {run.run_id}: {done}" if done else f"run {run.run_id}", *forecast_of(run, evidence.now_t)),
         (
             f"memwatch replay {run.run_id}: shows how it grew; `memwatch diagnose {run.run_id}` has this run alone.",
             SCRIPT_ADVICE,

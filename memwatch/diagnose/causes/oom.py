@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from memwatch.diagnose.causes.memory_shortage import main_grower
 from memwatch.diagnose.causes.oom_advice import MOST_SHARE, oom_advice
 from memwatch.diagnose.causes.oom_holder import Holder, holder_of, unaccounted_bytes
-from memwatch.diagnose.causes.phrases import clock, listed, moment, sentence, times
+from memwatch.diagnose.causes.phrases import clock, forecast_of, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.oom_kill import LimitKind, NoVictim, OomKill, Shortage
@@ -307,6 +307,7 @@ def _log_lines(kills: list[OomKill], first: OomKill, evidence: Evidence) -> list
     run = evidence.run_of(kills[0].pid)
     if run is not None:
         lines.append(f"run {run.run_id}: it was of this job, peak memory {format_size(run.peak_job_bytes or 0)}")
+        lines += forecast_of(run, evidence.now_t)
     elif adjusted and adjusted > 0:
         lines.append(f"{kills[0].name} was marked to be killed first (oom_score_adj {adjusted})")
     return lines

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Sequence
 
+from memwatch.diagnose.evidence import Run
 from memwatch.model.units import format_duration, format_size
 
 # No log is older than Linux's journals; a smaller time counts from the start of a machine that nobody knows.
@@ -64,3 +65,11 @@ def times(count: int) -> str:
 
 def took(start_t: float | None, end_t: float | None) -> str | None:
     return None if start_t is None or end_t is None or end_t - start_t < 1 else format_duration(end_t - start_t)
+
+
+def forecast_of(run: Run, now_t: float) -> list[str]:
+    """What the guard forecast for the whole run, as evidence; empty if it warned of nothing."""
+    if run.forecast is None:
+        return []
+    t, words = run.forecast
+    return [f"forecast at {clock(t, now_t)}: {words}"]

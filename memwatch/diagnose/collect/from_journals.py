@@ -10,6 +10,7 @@ from pathlib import Path
 from memwatch.diagnose.evidence import Run
 from memwatch.diagnose.timeline.build import TimelineBuilder
 from memwatch.diagnose.timeline.model import Timeline
+from memwatch.errors import printable
 from memwatch.journal.codec import sample_from_json
 from memwatch.journal.events import Event
 from memwatch.journal.reader import read_events
@@ -51,6 +52,7 @@ def read_run(path: Path, show_commands: bool, booted_t: float | None = None) -> 
         stop_reason=seen.stop_reason,
         first_reason=seen.first_reason,
         actions=tuple(seen.actions),
+        forecast=seen.forecast,
         gpu_full_words=seen.gpu_full_words,
         disk_full_words=seen.disk_full_words,
     )
@@ -101,6 +103,7 @@ class _Seen:
     stopped_t: float | None = None
     stop_reason: str | None = None
     first_reason: str | None = None
+    forecast: tuple[float, str] | None = None
     gpu_full_words: str | None = None
     disk_full_words: str | None = None
 
@@ -110,6 +113,9 @@ class _Seen:
             self._processes(event.get("job"))
         elif kind == "action":
             self._action(event)
+        elif kind == "need" and self.forecast is None and isinstance(event.get("warning"), str):
+            # The command that explains it is among the advice.
+            self.forecast = float(str(event["t"])), printable(str(event["warning"])).partition("; `memwatch")[0]
         elif kind == "output":
             self._output(str(event.get("text")))
         return event

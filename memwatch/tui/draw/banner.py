@@ -48,6 +48,8 @@ def alarm(picture: Picture, look: Look) -> tuple[list[str], str] | None:
     if judged is not None and picture.is_confined:
         words = reason_of(judged).removeprefix("confined ")
         return [f"{look.glyphs.stopping} CONFINED {words}", "", ". Everything else runs normally."], "watch"
+    if picture.need_warning is not None and picture.exit is None:
+        return [f"{look.glyphs.warning} WARN  {printable(picture.need_warning)}"], "warn"
     return None
 
 
