@@ -284,7 +284,7 @@ def confined_verdict(verdict: Verdict, confined: Confined) -> Verdict:
 def confined_words(confined: Confined) -> str:
     """'confined to 450.0 MiB: 1.2 GiB in swap, 12.0 MiB/s, done in about 6 min 00 s instead of 60 s'."""
     words = f"confined to {format_size(confined.limit_bytes)}: {format_size(confined.swap_bytes)} in swap"
-    if confined.rate is None:
+    if not confined.rate:  # Not known, or the input was read to its end.
         return words
     show = format_size if confined.unit == "bytes" else format_count
     words += f", {show(confined.rate)}/s"
