@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from memwatch.diagnose.causes.memory_shortage import main_grower
 from memwatch.diagnose.causes.oom_advice import MOST_SHARE, oom_advice
 from memwatch.diagnose.causes.oom_holder import Holder, holder_of, unaccounted_bytes
-from memwatch.diagnose.causes.phrases import clock, forecast_of, listed, moment, sentence, times
+from memwatch.diagnose.causes.phrases import SINCE_BOOT_S, clock, forecast_of, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.oom_kill import LimitKind, NoVictim, OomKill, Shortage
@@ -61,6 +61,8 @@ def _is_same_story(group: list[OomKill], kill: OomKill) -> bool:
         return False
     if last.limit != kill.limit and LimitKind.UNKNOWN not in (last.limit, kill.limit):
         return False
+    if last.t is not None and kill.t is not None and (last.t < SINCE_BOOT_S) != (kill.t < SINCE_BOOT_S):
+        return False  # Of two logs in one paste, one counts from the start of its machine.
     is_soon = last.t is None or kill.t is None or kill.t - last.t <= ONE_INCIDENT_S
     if last.limit != kill.limit:
         return is_soon and last.name == kill.name

@@ -13,16 +13,21 @@ Dec  7 10:12:34 10.0.0.5 3,3870,1349697000,-;INFO: task ...    netconsole
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import unescape
+from itertools import chain, islice
 
 from memwatch.diagnose.logs.log_lines import KERNEL, MOST_CHARACTERS, LogLine
 
 MOST_PREFIXES = 10
 _JSON_KEYS = ("MESSAGE", "message", "msg", "log", "textPayload")  # of journalctl, collectors, Docker, Google Cloud
 SHORTEST_WRAPPED_CHARACTERS = 60  # nobody wraps text to fewer columns
+LOOKED_AHEAD_LINES = 2000
+LEAST_CUT_LINES = 3
+CUT_SHARE = 0.6  # of the long lines: where so many have one length, a terminal cut them there
 
 # The first letters of months, as date(1) abbreviates them; a name that is not here leaves the time unknown.
 _MONTHS: dict[str, int] = {}
@@ -117,20 +122,38 @@ def pasted_lines(texts: Iterable[str], now_t: float) -> Iterator[LogLine]:
     Times since boot stay what they are, seconds since boot: nobody knows when that machine started.
     """
     held: _Peeled | None = None
-    for line in (part for text in texts for part in _one_by_one(text[:MOST_CHARACTERS])):
+    rest = iter(texts)
+    first = list(islice(rest, LOOKED_AHEAD_LINES))
+    width = _cut_width(first)
+    is_cut = False  # the line before ends where the text was cut, in the middle of a word
+    for line in (part for text in chain(first, rest) for part in _one_by_one(text[:MOST_CHARACTERS])):
+        was_cut, is_cut = is_cut, len(line.rstrip("\r\n")) == width
         peeled = peel(line, now_t)
         if peeled is None:
             if held is not None:
                 yield _line(held)
             held = None
-        elif held is not None and _is_rest_of(held, peeled):
-            held.text = f"{held.text} {peeled.text.strip()}"
+        elif held is not None and (
+            _is_rest_of(held, peeled) or (was_cut and held.is_stamped and not peeled.is_stamped)
+        ):
+            held.text += line.rstrip("\r\n") if was_cut else f" {peeled.text.strip()}"
         else:
             if held is not None:
                 yield _line(held)
             held = peeled
     if held is not None:
         yield _line(held)
+
+
+def _cut_width(lines: Sequence[str]) -> int | None:
+    """The width at which a terminal cut the lines, words or not; None if they are not cut. Lines that are wrapped by
+    words have many lengths."""
+    lengths = [len(line.rstrip("\r\n")) for line in lines]
+    long = Counter(length for length in lengths if length >= SHORTEST_WRAPPED_CHARACTERS)
+    if not long or max(long) != max(lengths, default=0):
+        return None
+    widest = max(long)
+    return widest if long[widest] >= LEAST_CUT_LINES and long[widest] >= CUT_SHARE * sum(long.values()) else None
 
 
 def _one_by_one(text: str) -> list[str]:
@@ -218,12 +241,14 @@ def _without_tag(peeled: _Peeled, bare: str) -> str | None:
     return None
 
 
-def _is_rest_of(held: _Peeled, peeled: _Peeled) -> bool:
+def _is_rest_of(held: _Peeled, peeled: _Peeled, was_cut: bool) -> bool:
     """A line without a time after a long one that has a time is the rest of it: an editor wrapped it, or the kernel
     printed several lines at once."""
     if peeled.is_stamped or peeled.is_tagged or not held.is_stamped:
         return False
     text = peeled.text.strip()
+    if was_cut:
+        return True
     if _BEGINS.match(text) is not None:
         return False
     is_indented = peeled.text[:1] in " \t"

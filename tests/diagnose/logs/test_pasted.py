@@ -202,3 +202,16 @@ def test_a_kill_is_found_in_every_form_of_a_line(line: str) -> None:
     (event,) = read_log(pasted_lines([line], NOW_T)).events
     assert isinstance(event, OomKill)
     assert (event.name, event.pid) == ("python3", 5)
+
+
+def test_lines_that_a_terminal_cut_in_words_are_joined() -> None:
+    report = [
+        "[ 7097.004932] GC Thread#9 invoked oom-killer: gfp_mask=0x100cca(GFP_HIGHUSER_MOVABLE), order=0",
+        "[ 7097.005191] 8232342 pages RAM",
+        "[ 7097.005400] Out of memory: Killed process 25601 (java) total-vm:16048492kB, anon-rss:7960840kB,"
+        " file-rss:0kB, shmem-rss:0kB, UID:1000 pgtables:16592kB oom_score_adj:0",
+    ]
+    cut = [line[i : i + 72] for line in report for i in range(0, len(line), 72)]
+    (kill,) = read_log(pasted_lines(cut, NOW_T)).events
+    assert isinstance(kill, OomKill)
+    assert (kill.name, kill.rss_bytes, kill.oom_score_adj) == ("java", 7960840 * 1024, 0)
