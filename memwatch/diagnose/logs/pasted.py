@@ -133,9 +133,7 @@ def pasted_lines(texts: Iterable[str], now_t: float) -> Iterator[LogLine]:
             if held is not None:
                 yield _line(held)
             held = None
-        elif held is not None and (
-            _is_rest_of(held, peeled) or (was_cut and held.is_stamped and not peeled.is_stamped)
-        ):
+        elif held is not None and _is_rest_of(held, peeled, was_cut):
             held.text += line.rstrip("\r\n") if was_cut else f" {peeled.text.strip()}"
         else:
             if held is not None:
