@@ -41,7 +41,7 @@ test-all: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest --all --numprocesses 2 --dist loadfile
 
 PORTABLE := tests/guard/test_wrapper.py tests/cli/test_plain.py tests/cli/test_runs.py tests/cli/test_attach.py \
-  tests/test_job.py tests/tokenize/test_end_to_end.py tests/estimate
+  tests/test_job.py tests/tokenize/test_end_to_end.py
 
 test-portable: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest tests/portable

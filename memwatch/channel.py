@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import struct
+from contextlib import suppress
 from typing import Any
 
 from memwatch.on_linux import IS_LINUX
@@ -13,6 +14,7 @@ VARIABLE = "MEMWATCH_CHANNEL"
 # Linux is not used, the address is the path of a socket in a folder of its owner.
 ADDRESS_PREFIX = "@memwatch-"
 MOST_ADDRESS_BYTES = 100
+SOCKET_NAME = "/job"
 # macOS has no such flag; Python ignores SIGPIPE anyway, unless a script has changed that.
 NO_SIGNAL: int = getattr(socket, "MSG_NOSIGNAL", 0)
 _PEER = struct.Struct("3i")  # struct ucred: pid, uid, gid
@@ -93,6 +95,14 @@ def peer_of(line: socket.socket) -> tuple[int, int]:
         return 0, os.geteuid()
     pid, uid, _ = _PEER.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
     return pid, uid
+
+
+def remove_socket_folder(folder: str) -> None:
+    """The folder that a job's socket is in, where sockets have files."""
+    with suppress(OSError):
+        os.unlink(folder + SOCKET_NAME)
+    with suppress(OSError):
+        os.rmdir(folder)
 
 
 def channel() -> Channel | None:

@@ -62,6 +62,8 @@ def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int
             scope = JobScope(place)
             into_scope = partial(scope.take_in, machine=machine, reserve=reserve)
     listener = _job_listener()
+    if listener is not None and listener.folder is not None:
+        watcher.remove_left_over(listener.folder)
     started_t = time.time()
     from memwatch.probe.before_start import read_before_start
 

@@ -10,10 +10,16 @@ import selectors
 import socket
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
-from memwatch.channel import ADDRESS_PREFIX, MOST_ADDRESS_BYTES, Channel, peer_of
+from memwatch.channel import (
+    ADDRESS_PREFIX,
+    MOST_ADDRESS_BYTES,
+    SOCKET_NAME,
+    Channel,
+    peer_of,
+    remove_socket_folder,
+)
 from memwatch.guard.message_reader import SHARE_S, MessageHandler, MessageReader
 from memwatch.on_linux import IS_LINUX
 from memwatch.probe.stat import read_stat
@@ -21,8 +27,7 @@ from memwatch.probe.stat import read_stat
 MOST_WAITING = 8
 MOST_CALLERS = 10  # in SHARE_S; more would keep the guard from its work
 MOST_GENERATIONS = 1000
-# Where there are no sockets without a file.
-FOLDER_PREFIX, SOCKET_NAME = "/memwatch-", "/job"
+FOLDER_PREFIX = "/memwatch-"  # where there are no sockets without a file
 
 
 class JobListener:
@@ -30,11 +35,13 @@ class JobListener:
 
     def __init__(self) -> None:
         self._listener = socket.socket(socket.AF_UNIX)
+        self.folder: str | None = None  # of the socket, where it has a file
         if IS_LINUX:
             self.address = ADDRESS_PREFIX + os.urandom(16).hex()
             self._listener.bind("\0" + self.address[1:])
         else:
-            self.address = _socket_in_own_folder(self._listener)
+            self.folder = _bind_in_own_folder(self._listener)
+            self.address = f"{self.folder}{SOCKET_NAME}"
         self._listener.listen(MOST_WAITING)
         self._listener.setblocking(False)
 
@@ -140,22 +147,15 @@ class JobChannel:
             self._is_registered = True
 
 
-def _socket_in_own_folder(listener: socket.socket) -> str:
+def _bind_in_own_folder(listener: socket.socket) -> str:
     """Bind to a new path that only this user can reach, and remove it when the guard exits."""
     folder = f"{os.environ.get('TMPDIR', '/tmp').rstrip('/')}{FOLDER_PREFIX}{os.urandom(8).hex()}"
     if len(folder) + len(SOCKET_NAME) > MOST_ADDRESS_BYTES:
         folder = f"/tmp{FOLDER_PREFIX}{os.urandom(8).hex()}"
     os.mkdir(folder, 0o700)
-    atexit.register(_remove, folder)
+    atexit.register(remove_socket_folder, folder)
     listener.bind(folder + SOCKET_NAME)
-    return folder + SOCKET_NAME
-
-
-def _remove(folder: str) -> None:
-    with suppress(OSError):
-        os.unlink(folder + SOCKET_NAME)
-    with suppress(OSError):
-        os.rmdir(folder)
+    return folder
 
 
 def is_of_job(pid: int, uid: int, guard_pid: int, proc_root: str = "/proc") -> bool:

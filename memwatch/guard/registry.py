@@ -144,9 +144,9 @@ class Registry:
 
     def _owner_of(self, pid: int) -> int | None:
         if not IS_LINUX:
-            from memwatch.probe import portable
+            from memwatch.probe import psutil_process
 
-            return portable.owner_of(pid)
+            return psutil_process.owner_of(pid)
         try:
             return os.stat(f"{self._proc_root}/{pid}").st_uid
         except OSError:

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from memwatch.channel import NO_SIGNAL
+from memwatch.channel import NO_SIGNAL, remove_socket_folder
 from memwatch.decide.dead_man import Remedy, remedy
 from memwatch.guard import inherited, system
 from memwatch.guard.process_handle import ProcessHandle
@@ -44,6 +44,7 @@ class Watcher:
     def __init__(self) -> None:
         self._paused = ""
         self._stopped = ""
+        self._left_over = ""
         self._terminal_fd: int | None = None
         self._front_pid = os.getppid()
         self._beaten_s = float("-inf")
@@ -75,6 +76,11 @@ class Watcher:
         self._paused = self._stopped = ""
         self._send("clear\n")
 
+    def remove_left_over(self, folder: str) -> None:
+        """A folder with sockets, which a guard that is killed could not remove."""
+        self._left_over = f"folder {folder}\n"
+        self._send(self._left_over)
+
     def keep_terminal(self, fd: int) -> None:
         """`fd` is our end of the job's terminal; the front has it too."""
         self._terminal_fd = fd
@@ -100,7 +106,7 @@ class Watcher:
         except OSError:  # No room for another process: the guard goes on without.
             self.pid = 0
         self._send_terminal()
-        self._send(self._paused + self._stopped)
+        self._send(self._left_over + self._paused + self._stopped)
 
     def wake(self) -> None:
         """Somebody has stopped it."""
@@ -156,6 +162,7 @@ class _Watch:
         self._guard = guard
         self._guard_pid = guard_pid
         self._rest = b""
+        self._folder: bytes | None = None
         self._stopped: list[tuple[int, int]] = []
         self._is_paused = False
         self._deadline_s: float | None = None
@@ -184,6 +191,8 @@ class _Watch:
                 self._look_at_guard(now_s)
         for pid, start_ticks in self._stopped:
             signal_process(pid, start_ticks, signal.SIGCONT)
+        if self._folder is not None:
+            remove_socket_folder(os.fsdecode(self._folder))
         if self._terminal is not None:
             self._read_terminal(self._terminal)
 
@@ -222,6 +231,8 @@ class _Watch:
             match line.split():
                 case [b"stop", pid, start_ticks] if pid.isdigit() and start_ticks.isdigit():
                     self._stopped.append((int(pid), int(start_ticks)))
+                case [b"folder", folder]:
+                    self._folder = folder
                 case [b"paused", deadline_s]:
                     self._is_paused = True
                     self._deadline_s = None if deadline_s == b"-" else float(deadline_s)

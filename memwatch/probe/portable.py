@@ -10,43 +10,28 @@ its pid and its start time.
 
 import os
 import sys
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
 
 import psutil
 
-from memwatch.errors import printable
 from memwatch.model.sample import Limit, Memory, Paging, Pressure, Process
 from memwatch.probe.biggest import MOST
 from memwatch.probe.members import JobTotals
-from memwatch.probe.slow_files import shortened
-from memwatch.probe.stat import Stat
+from memwatch.probe.psutil_process import group_and_session, known, opened, read_process, with_descendants
 
 Missing = list[tuple[str, str]]
-_T = TypeVar("_T")
 
-TICKS_PER_S = 100
+
 # Reading the unique memory of a process walks its page tables.
 UNIQUE_INTERVAL_S = 2.0
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_STATES = {
-    psutil.STATUS_RUNNING: "R",
-    psutil.STATUS_SLEEPING: "S",
-    psutil.STATUS_DISK_SLEEP: "D",
-    psutil.STATUS_STOPPED: "T",
-    psutil.STATUS_TRACING_STOP: "t",
-    psutil.STATUS_ZOMBIE: "Z",
-    psutil.STATUS_DEAD: "X",
-    psutil.STATUS_IDLE: "I",
-}
 
 
 class PortableMemory:
     def read(self) -> Memory | None:
-        ram, swap = _known(psutil.virtual_memory), _known(psutil.swap_memory)
+        ram, swap = known(psutil.virtual_memory), known(psutil.swap_memory)
         if ram is None:
             return None
         return Memory(
@@ -57,7 +42,7 @@ class PortableMemory:
         )
 
     def available_bytes(self) -> int | None:
-        ram = _known(psutil.virtual_memory)
+        ram = known(psutil.virtual_memory)
         return None if ram is None else int(ram.available)
 
     def missing(self) -> Missing:
@@ -87,7 +72,7 @@ class PortablePaging:
         self._in_bytes = self._out_bytes = 0
 
     def read(self) -> Paging | None:
-        swap = _known(psutil.swap_memory)
+        swap = known(psutil.swap_memory)
         if swap is None:
             return None
         if sys.platform != "darwin":
@@ -144,7 +129,7 @@ class PortableTree:
         found = self._walk(roots, spared)
         self._members = {process.pid: process for process in found}
         self._note_led(found)
-        read = [reading for process in found if (reading := _process(process)) is not None]
+        read = [reading for process in found if (reading := read_process(process)) is not None]
         return self._with_own_memory(read, clock_s, reads=not thorough)
 
     def missing(self) -> Missing:
@@ -155,29 +140,29 @@ class PortableTree:
 
     def _walk(self, roots: Collection[int], spared: Collection[int]) -> list[psutil.Process]:
         found: dict[int, psutil.Process] = {}
-        starts = [process for pid in roots if (process := _opened(pid)) is not None]
+        starts = [process for pid in roots if (process := opened(pid)) is not None]
         for start in [*starts, *(process for process in self._members.values() if process.is_running())]:
             if start.pid in spared or (start.pid in found and start.pid not in roots):
                 continue
-            for process in (start, *(_known(partial(start.children, recursive=True)) or ())):
+            for process in (start, *(known(partial(start.children, recursive=True)) or ())):
                 found.setdefault(process.pid, process)
         for process in self._strays(found):
             found.setdefault(process.pid, process)
-        for pid in (self._self_pid, *_with_descendants(spared)):
+        for pid in (self._self_pid, *with_descendants(spared)):
             found.pop(pid, None)
         return list(found.values())
 
     def _strays(self, found: dict[int, psutil.Process]) -> list[psutil.Process]:
         """Orphans that were never seen under their parent. A group or session is the job's while one of it is known."""
-        led = {number for pid in found for number in _group_and_session(pid)} & self._led
+        led = {number for pid in found for number in group_and_session(pid)} & self._led
         if not led:
             return []
-        pids = [pid for pid in psutil.pids() if pid not in found and led & set(_group_and_session(pid))]
-        return [process for pid in pids if (process := _opened(pid)) is not None]
+        pids = [pid for pid in psutil.pids() if pid not in found and led & set(group_and_session(pid))]
+        return [process for pid in pids if (process := opened(pid)) is not None]
 
     def _note_led(self, found: list[psutil.Process]) -> None:
         own = {process.pid for process in found}
-        numbers = {number for pid in own for number in _group_and_session(pid)}
+        numbers = {number for pid in own for number in group_and_session(pid)}
         self._led = {number for number in numbers if number in own or number in self._led}
 
     def _with_own_memory(self, processes: list[Process], clock_s: float, reads: bool) -> tuple[Process, ...]:
@@ -191,20 +176,17 @@ class PortableTree:
                 own.append(process)
                 continue
             if reads and clock_s - self._unique.get(process.pid, (float("-inf"),))[0] >= UNIQUE_INTERVAL_S:
-                info = _known(self._members[process.pid].memory_full_info)
+                info = known(self._members[process.pid].memory_full_info)
                 if info is not None:
                     self._unique[process.pid] = (clock_s, int(info.uss), process.rss_bytes)
-            known = self._unique.get(process.pid)
-            own_bytes = None if known is None else max(known[1] + process.rss_bytes - known[2], 0)
+            last = self._unique.get(process.pid)
+            own_bytes = None if last is None else max(last[1] + process.rss_bytes - last[2], 0)
             own.append(replace(process, own_bytes=own_bytes))
         return tuple(own)
 
 
 class PortableBiggest:
     """The biggest processes that are not the job's."""
-
-    def __init__(self) -> None:
-        self._before: dict[int, int] = {}
 
     def look(self, apart_from: Collection[int], swap_in_use: bool) -> tuple[Process, ...] | None:
         return biggest_processes(apart_from)
@@ -222,106 +204,13 @@ class PortableBiggest:
 def biggest_processes(apart_from: Collection[int]) -> tuple[Process, ...]:
     sizes: list[tuple[int, psutil.Process]] = []
     for process in psutil.process_iter():
-        info = None if process.pid in apart_from else _known(process.memory_info)
+        info = None if process.pid in apart_from else known(process.memory_info)
         if info is not None and info.rss:
             sizes.append((int(info.rss), process))
     sizes.sort(key=lambda size: -size[0])
-    read = (_process(process) for _, process in sizes[:MOST])
+    read = (read_process(process) for _, process in sizes[:MOST])
     return tuple(process for process in read if process is not None)
-
-
-def portable_stat(pid: int) -> Stat | None:
-    """None if there is no such process, or it is not shown to this user."""
-    process = _opened(pid)
-    if process is None:
-        return None
-    with process.oneshot():
-        return _stat(process)
-
-
-def owner_of(pid: int) -> int | None:
-    process = _opened(pid)
-    ids = None if process is None else _known(process.uids)
-    return None if ids is None else int(ids.effective)
-
-
-def rss_bytes(pid: int) -> int | None:
-    process = _opened(pid)
-    info = None if process is None else _known(process.memory_info)
-    return None if info is None else int(info.rss)
 
 
 def uptime_s(now_t: float) -> float:
     return now_t - float(psutil.boot_time())
-
-
-def _stat(process: psutil.Process) -> Stat | None:
-    started_t, state = _known(process.create_time), _known(process.status)
-    parent_pid = _known(process.ppid)
-    if started_t is None or state is None or parent_pid is None:
-        return None
-    group, session = _group_and_session(process.pid) or (0, 0)
-    times = _known(process.cpu_times)
-    return Stat(
-        pid=process.pid,
-        comm=(_known(process.name) or "?").encode(errors="replace"),
-        state=_STATES.get(state, "S"),
-        parent_pid=int(parent_pid),
-        group=group,
-        session=session,
-        cpu_s=0.0 if times is None else float(times.user + times.system),
-        threads=1,
-        # Since boot, as Linux counts it: a change of the clock moves both times.
-        start_ticks=round((float(started_t) - float(psutil.boot_time())) * TICKS_PER_S),
-    )
-
-
-def _process(process: psutil.Process) -> Process | None:
-    with process.oneshot():
-        return _read_process(process)
-
-
-def _read_process(process: psutil.Process) -> Process | None:
-    stat = _stat(process)
-    if stat is None:
-        return None
-    info, transfers = _known(process.memory_info), _known_transfers(process)
-    command = _known(process.cmdline)
-    return Process(
-        pid=stat.pid,
-        start_ticks=stat.start_ticks,
-        parent_pid=stat.parent_pid,
-        state=stat.state,
-        rss_bytes=0 if info is None else int(info.rss),
-        swap_bytes=0,
-        cpu_s=stat.cpu_s,
-        read_bytes=None if transfers is None else int(transfers.read_bytes),
-        written_bytes=None if transfers is None else int(transfers.write_bytes),
-        command=shortened(printable(" ".join(command) if command else stat.comm.decode(errors="replace")).strip()),
-    )
-
-
-def _known_transfers(process: psutil.Process) -> Any:
-    return _known(process.io_counters) if hasattr(process, "io_counters") else None  # macOS has none.
-
-
-def _opened(pid: int) -> psutil.Process | None:
-    return _known(lambda: psutil.Process(pid))
-
-
-def _known(read: Callable[[], _T]) -> _T | None:
-    """None for what psutil cannot read: the process has ended, is another user's, or the system does not say."""
-    with suppress(psutil.Error, OSError, NotImplementedError, ValueError):
-        return read()
-    return None
-
-
-def _group_and_session(pid: int) -> tuple[int, ...]:
-    with suppress(OSError):
-        return os.getpgid(pid), os.getsid(pid)
-    return ()
-
-
-def _with_descendants(pids: Collection[int]) -> list[int]:
-    below = [_known(partial(start.children, recursive=True)) for pid in pids if (start := _opened(pid))]
-    return [*pids, *(process.pid for found in below for process in found or ())]

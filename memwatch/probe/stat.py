@@ -33,7 +33,7 @@ class Stat(NamedTuple):
 def read_stat(pid: int, proc_root: str = "/proc") -> Stat | None:
     """None if there is no such process."""
     if not IS_LINUX:
-        from memwatch.probe.portable import portable_stat
+        from memwatch.probe.psutil_process import portable_stat
 
         return portable_stat(pid)
     text = read_file(f"{proc_root}/{pid}/stat")

@@ -9,9 +9,9 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 def rss_bytes(pid: int) -> int | None:
     if not IS_LINUX:
-        from memwatch.probe import portable
+        from memwatch.probe import psutil_process
 
-        return portable.rss_bytes(pid)
+        return psutil_process.rss_bytes(pid)
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
             return int(file.read().split()[1]) * _PAGE_BYTES

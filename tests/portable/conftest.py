@@ -24,6 +24,7 @@ def portable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv(PROBE_VARIABLE, "portable")
     monkeypatch.setenv(LOG_VARIABLE, str(log))
     monkeypatch.setenv("XDG_STATE_HOME", state)
+    monkeypatch.setenv("TMPDIR", state)
     yield
     shutil.rmtree(state)
     assert not log.exists(), log.read_text()

@@ -12,7 +12,8 @@ import pytest
 
 from memwatch.guard.send_signal import _send_by_pid
 from memwatch.model.units import MIB
-from memwatch.probe.portable import PortableTree, portable_stat
+from memwatch.probe.portable import PortableTree
+from memwatch.probe.psutil_process import portable_stat
 from memwatch.probe.stat import read_stat
 from tests.cage import Cage, needs_cage
 from tests.guard.processes import Guarded, Watched, is_paused, send, state_of, wait_until
@@ -28,6 +29,10 @@ while len(held) < int(sys.argv[1]):
     time.sleep(float(sys.argv[2]))
 time.sleep(float(sys.argv[3]))
 """
+
+
+def sockets() -> list[Path]:
+    return list(Path(os.environ["TMPDIR"]).glob("memwatch-*/job"))
 
 
 def helpers_of(guard: int, *apart_from: int) -> list[int]:
@@ -91,7 +96,7 @@ def test_a_user_pauses_and_resumes_a_job_with_its_children() -> None:
 
 @needs_cage
 def test_a_growing_job_is_paused_and_stopped_before_memory_ends(small_machine: Cage) -> None:
-    command = (sys.executable, "-c", GROWING, 200, 0.02, 1000)
+    command = (sys.executable, "-c", GROWING, 200, 0.1, 1000)
     with Watched(*command, cage=small_machine, reserve_bytes=80 * MIB, pause_timeout_s=1) as watched:
         job = watched.event("start")["pid"]
         assert watched.event("action", action="pause", next="stop")["by"] == "guard"
@@ -106,7 +111,7 @@ def test_a_paused_job_resumes_when_another_program_frees_memory(small_machine: C
     neighbour = subprocess.Popen(small_machine.command(sys.executable, "-c", GROWING, 52, 0, 1000))
     try:
         wait_until(lambda: small_machine.number("memory.usage_in_bytes") > 210 * MIB, "the neighbour has grown")
-        command = (sys.executable, "-c", GROWING, 30, 0.02, 0)
+        command = (sys.executable, "-c", GROWING, 30, 0.15, 0)
         with Watched(*command, cage=small_machine, reserve_bytes=80 * MIB, pause_timeout_s=100) as watched:
             watched.event("start")
             watched.event("action", action="pause", next="stop")
@@ -128,8 +133,10 @@ class TestAPausedJobRunsOn:
             watched.tell("pause")
             watched.event("action", action="pause")
             assert state_of(job) == "T"
+            assert sockets()
             send(watched.guard.pid, signal.SIGKILL)
             wait_until(lambda: state_of(job) == "S", "the job runs on")
+            wait_until(lambda: not sockets(), "the watcher removes what the guard could not")
 
     def test_if_the_watcher_is_killed_and_then_the_guard(self) -> None:
         with Watched("sleep", "1000") as watched:

@@ -370,7 +370,8 @@ def test_closed_streams_do_no_harm(tmp_path: Path) -> None:
 
 def test_a_cache_is_not_needed(tokenize: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one two three")
-    done = tokenize(tmp_path / "a.txt", env={**os.environ, "XDG_CACHE_HOME": "/proc/nowhere"})
+    below_a_file = str(tmp_path / "a.txt" / "nowhere")
+    done = tokenize(tmp_path / "a.txt", env={**os.environ, "XDG_CACHE_HOME": below_a_file})
     assert done.code == 0, done.err
 
 
