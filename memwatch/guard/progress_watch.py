@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 READ_BAR_INTERVAL_S = 1.0
 POSITION_COUNTS_S = 15.0  # As long as that, a file that is not read for a moment is still the better source.
 NEED_INTERVAL_S = 2.0
-REPEAT_NEED_S = 15.0
+REPEAT_NEED_S = 5.0  # The time until memory is full is on the screen.
 SMALL_JOB_BYTES = 64 * MIB  # What such a job needs is no news.
 NOTABLE_CHANGE = 0.02
 

@@ -213,7 +213,10 @@ class RunModel:
 
     def _need(self, event: Event) -> None:
         need = RunNeed.from_json(event)
-        warning = str(event.get("warning") or self._now.need_warning or "") or None
+        warning = str(event.get("warning") or "") or self._now.need_warning
+        if need is not None and warning is not None and not event.get("warning"):
+            # With the figures of now, and with the advice that the guard gave.
+            warning = "; ".join([need.warning(()), *warning.split("; ")[1:]])
         fits = need is None or (need.full_at is None and not need.is_sure)
         self._now = replace(self._now, need=need, need_warning=None if fits else warning)
 

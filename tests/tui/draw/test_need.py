@@ -44,8 +44,8 @@ def test_the_warning_is_a_banner_and_a_line_and_goes_when_the_run_fits_after_all
     assert "WARN  needs 31 GiB at the end (29-34), 21 GiB are there: full at 68 %, in 8 min" in text_of(line)
     assert warned.happenings[-1].text == WARNING
     assert line_for(need_event(warning=WARNING)) == f"WARN  {WARNING}"
-    still = picture_after(need_event(warning=WARNING), need_event())
-    assert still.need_warning == WARNING
+    later = picture_after(need_event(warning=WARNING), need_event(full_in_s=240.0))
+    assert later.need_warning == WARNING.replace("in 8 min", "in 4 min")
     fits = picture_after(need_event(warning=WARNING), need_event(full_at=None, is_sure=False))
     assert fits.need_warning is None
 
