@@ -46,6 +46,7 @@ NOISE_SHARE = 1 / 64
 RATES_S = 2.0  # over which swap, stalls and faults are counted: PSI moves in steps of some 100 ms
 SHORTEST_RATES_S = 0.5
 SHORTEST_READING_S = 0.01  # between two readings of the job
+NEVER_TOUCHED_SHARE = 1 / 8  # of the reserve: 20 to 50 MiB of stacks and buffers that a program with numpy never uses
 FILLED_SHARE = 0.9  # of a job's growth: so much of it is memory that it has asked for before
 
 FASTEST_INTERVAL_S = 0.05
@@ -159,7 +160,9 @@ def forecast(history: History, reserve_of: ReserveOf) -> Forecast:
         confidence=ForecastConfidence.LOW if fill is None else fill.confidence,
         job_bytes=latest.job_bytes,
         job_fits=fill is not None
-        and _job_fits(history, latest, latest.rooms[fill.room].available_bytes - reserves[fill.room]),
+        and _job_fits(
+            history, latest, latest.rooms[fill.room].available_bytes - reserves[fill.room], reserves[fill.room]
+        ),
         rates=rates,
         job_rates=job_rates,
     )
@@ -309,7 +312,7 @@ def _job_share(history: History, latest: Point, since: Point | None, fill: _Fill
     return max(min(grown / lost, 1.0), 0.0) if lost > 0 else float(grown > 0)
 
 
-def _job_fits(history: History, latest: Point, headroom_bytes: int) -> bool:
+def _job_fits(history: History, latest: Point, headroom_bytes: int, reserve_bytes: int) -> bool:
     """Whether the job only fills what it has asked for before, and headroom is enough for all of it.
 
     A program that makes an array asks for all of it at once and then writes to it, for half a minute on a slow machine.
@@ -321,7 +324,8 @@ def _job_fits(history: History, latest: Point, headroom_bytes: int) -> bool:
     if earlier.job_bytes is None or latest.job_bytes is None:
         return False
     grown = latest.job_bytes - earlier.job_bytes
-    return untouched <= headroom_bytes and earlier.job_untouched_bytes - untouched >= grown * FILLED_SHARE > 0
+    is_enough = untouched <= headroom_bytes + reserve_bytes * NEVER_TOUCHED_SHARE
+    return is_enough and earlier.job_untouched_bytes - untouched >= grown * FILLED_SHARE > 0
 
 
 def _job_rate(latest: Point, earlier: Point | None) -> float | None:

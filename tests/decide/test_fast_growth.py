@@ -34,6 +34,9 @@ def test_what_grows_slowly_to_the_edge_is_warned_about(rate_mib_s: float) -> Non
     assert max(level for _, level in levels_of(rate_mib_s, 2690)) >= Level.WARN
 
 
+STACKS_MIB = 36  # and buffers: asked for by a program with numpy, and never used
+
+
 def filling(asked_mib: float, rate_mib_s: float, asks_again: bool) -> list[Level]:
     """The levels of a job that writes to an array it has made, or that asks for what it writes to."""
     monitor = Monitor(lambda capacity: 307 * MIB)
@@ -46,7 +49,7 @@ def filling(asked_mib: float, rate_mib_s: float, asks_again: bool) -> list[Level
             now_s,
             Memory(3 * GIB, 3 * GIB - (45 + used) * MIB, 0, 0),
             job=(Process(7, 7, 1, "R", used * MIB, 0, 0.0, None, None, "job"),),
-            job_untouched_bytes=(10 if asks_again else int(asked_mib) - used) * MIB,
+            job_untouched_bytes=(10 if asks_again else int(asked_mib) - used + STACKS_MIB) * MIB,
         )
         levels.append(monitor.observe(sample)[1].level)
     return levels
@@ -54,7 +57,7 @@ def filling(asked_mib: float, rate_mib_s: float, asks_again: bool) -> list[Level
 
 @pytest.mark.parametrize("rate_mib_s", [30, 85, 110])
 def test_an_array_that_fits_is_filled_without_a_warning_however_slowly(rate_mib_s: float) -> None:
-    assert max(filling(2640, rate_mib_s, asks_again=False)) < Level.WARN
+    assert max(filling(2690, rate_mib_s, asks_again=False)) < Level.WARN
 
 
 @pytest.mark.parametrize("rate_mib_s", [30, 85, 110])

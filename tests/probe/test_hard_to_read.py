@@ -193,8 +193,8 @@ def idle_processes() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def test_300_idle_processes_cost_less_than_one_percent(idle_processes: list[subprocess.Popen[bytes]]) -> None:
-    """CPU time of all threads, as of a guard at rest in a small room: a sample a second by the clock that the machine is
-    given, and nine looks at the use of memory in between."""
+    """CPU time of all threads, as of a guard at rest in a small room: a sample a second by the clock that the machine
+    is given, and nine looks at the use of memory in between."""
     script = """
         import os, sys, time
         from memwatch.probe.machine import Machine
