@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from memwatch.errors import ExitCode, exit_with_sentence, printable
+from memwatch.errors import ExitCode, MemwatchError, exit_with_sentence, printable
 from memwatch.model.units import parse_count, parse_size
+from memwatch.storage.address import is_remote, parse
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -116,6 +117,17 @@ def _shard_tokens(text: str) -> int:
     return tokens
 
 
+def _address(text: str) -> str:
+    """A path, or the address of an object. One with a credential in it goes no further: it would be journaled."""
+    if is_remote(text):
+        try:
+            parse(text)
+        except MemwatchError as error:
+            raise ValueError(str(error)) from None
+    return text
+
+
+ADDRESS = Parsed("address", _address)
 RESERVE = Parsed("size|percent", _reserve)
 SECONDS = Parsed("seconds", _seconds)
 SIZE = Parsed("size", _positive(parse_size))

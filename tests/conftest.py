@@ -111,6 +111,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 LONG = (
     "tests/benchmarks/",
     "tests/benign/test_benign.py",
+    "tests/cluster/test_buckets.py",
+    "tests/cluster/test_rank_runs.py",
     "tests/decide/test_benign_hour.py",
     "tests/decide/test_healthy_jobs.py",
     "tests/estimate/test_sampling.py",

@@ -4,7 +4,7 @@ import os
 import selectors
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import click
@@ -18,6 +18,7 @@ from memwatch.guard.attach_socket import connect
 from memwatch.journal.reader import lines_of, parse_event
 from memwatch.journal.run_list import changes_pause, journal_of
 from memwatch.model.units import format_duration
+from memwatch.storage.address import is_remote
 from memwatch.tui.draw.glyphs import ScreenOptions
 
 MOST_COMMAND_CHARACTERS = 200  # of a greeting
@@ -33,9 +34,12 @@ Show = Callable[[dict[str, Any]], None]
 def attach(ui: str, is_ascii: bool, theme: str, run: str) -> int:
     """Watch a running job until it ends.
 
-    RUN is an id from `memwatch runs`, the beginning of one, or `last`. The exit code is the job's. To detach while the
-    job keeps running, press d on the full screen, or Ctrl-C in plain lines.
+    RUN is an id from `memwatch runs`, the beginning of one, or `last`; or the output folder of a run by segments, to
+    see its processes on all machines. The exit code is the job's. To detach while the job keeps running, press d on the
+    full screen, or Ctrl-C in plain lines.
     """
+    if is_remote(run) or os.path.isdir(run):
+        return _follow_folder(run)
     path = os.fspath(journal_of(run))
     if chosen_ui(ui, is_ascii) == "full":
         return _on_screen(path, ScreenOptions(is_ascii, theme))
@@ -48,6 +52,15 @@ def attach(ui: str, is_ascii: bool, theme: str, run: str) -> int:
             return ExitCode.OK
         finally:
             view.close()
+
+
+def _follow_folder(out: str) -> int:
+    from memwatch.cluster.run_view import show_until_finished
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        show_until_finished(out, click.echo)
+    return ExitCode.OK
 
 
 def _on_screen(path: str, options: ScreenOptions) -> int:

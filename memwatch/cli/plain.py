@@ -224,6 +224,9 @@ def progress_line(event: dict[str, Any]) -> str:
         parts.append(_so_far(format_count, event["tokens"], event.get("projected_tokens")) + " tokens")
     if "output_bytes" in event:
         parts.append("out " + _so_far(format_size, event["output_bytes"], event.get("projected_output_bytes")))
+    if "segments" in event:
+        parts.append(f"segments {event.get('segments_done', 0)} of {event['segments']}")
+        parts.append(f"{event['nodes']} processes" if event.get("nodes", 1) != 1 else "")
     if "rss_bytes" in event:
         parts.append(f"RSS {format_size(event['rss_bytes'])}")
     return "  ".join(part for part in parts if part)

@@ -115,15 +115,16 @@ def _command(job: tuple[str, ...], is_foreign: bool) -> list[str]:
         ours = {name for option in run.params if isinstance(option, click.Option) for name in option.opts}
         if misplaced := next((word for word in job[1:] if word.partition("=")[0] in ours), None):
             raise UsageError(f"put {misplaced} before tokenize: memwatch run {misplaced} ... tokenize ...")
-        _check_tokenize(job[1:])
-        return [sys.executable, "-m", "memwatch.tokenize", *job[1:]]
+        return [sys.executable, "-m", _tokenizer_for(job[1:]), *job[1:]]
     if is_like_tokenize(job[0]):
         raise UsageError(f"there is no job {job[0]}; did you mean: memwatch run {shown(['tokenize', *job[1:]])}")
     raise UsageError(f"to run a command of your own, put -- before it: memwatch run -- {shown(job)}")
 
 
-def _check_tokenize(arguments: Sequence[str]) -> None:
-    """Handles --help and usage errors here, without a guard and without a run. Raises what click raises for them."""
-    from memwatch.tokenize.command import NAME, tokenize
+def _tokenizer_for(arguments: Sequence[str]) -> str:
+    """The module that runs this command line. Handles --help and usage errors here, without a guard and without a run.
+    Raises what click raises for them."""
+    from memwatch.tokenize.command import NAME, is_by_segment, tokenize
 
-    tokenize.make_context(NAME, list(arguments))
+    context = tokenize.make_context(NAME, list(arguments))
+    return "memwatch.cluster" if is_by_segment(context.params) else "memwatch.tokenize"

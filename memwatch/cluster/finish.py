@@ -8,9 +8,14 @@ from typing import Any
 
 from memwatch.cluster.marks import SegmentFile, SegmentMark
 from memwatch.cluster.run_folder import MANIFEST, RunFolder
+from memwatch.cluster.run_manifest import manifest_from
+from memwatch.cluster.shared_plan import SharedPlan
 from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
 from memwatch.storage.uploading import upload_pieces
+from memwatch.tokenize.formats import Names, header
+from memwatch.tokenize.settings import TokenizeSettings
+from memwatch.tokenize.vocabulary import encoding_named
 
 COPY_BYTES = 8 * MIB
 
@@ -56,6 +61,16 @@ def _joined(folder: RunFolder, head: bytes, parts: Iterable[tuple[int, SegmentFi
                 f"{address} differs from its done-mark; "
                 f"remove {folder.mark_address(number)} to make segment {number} again"
             )
+
+
+def finish_run(folder: RunFolder, plan: SharedPlan, seconds: float, peak_rss_bytes: int) -> None:
+    """Write val.bin and the manifest of a run whose segments are all done."""
+    settings = TokenizeSettings(**plan.settings)
+    encoding = encoding_named(settings.encoding)
+    marks = list(folder.marks(len(plan.segments)))
+    name = Names(settings.format, plan.stem).file("val", 0, sharded=True)
+    val = write_val(folder, marks, ValFile(name, lambda tokens: header(settings.format, tokens, encoding)))
+    write_manifest(folder, manifest_from(plan, marks, val, encoding, seconds, peak_rss_bytes))
 
 
 def write_manifest(folder: RunFolder, manifest: dict[str, Any]) -> None:

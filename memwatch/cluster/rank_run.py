@@ -53,6 +53,7 @@ class RankRun:
         start_worker: Callable[[], WorkerProcess],
         wait_for_user: Callable[["RankRun"], list[Any]],
         timing: RunTiming,
+        headroom_bytes: Callable[[], int | None] = lambda: None,
     ) -> None:
         """`wait_for_user` returns what else to wait for, and is called in each round: it reports progress, and raises
         to stop the run."""
@@ -63,6 +64,7 @@ class RankRun:
         self._start_worker = start_worker
         self._wait_for_user = wait_for_user
         self._timing = timing
+        self._headroom_bytes = headroom_bytes
         self._watch = NodeWatch(folder, timing.lost_after_s)
         self._others: list[NodeStatus] = []
         self._workers: list[WorkerProcess] = []
@@ -71,6 +73,7 @@ class RankRun:
         self._attempts: Counter[int] = Counter()
         self._failed: dict[int, str] = {}
         self._retried = 0
+        self._knows_twin = False
         self._tokens = 0
         self._done_here = 0
         self._done_here_bytes = 0
@@ -106,7 +109,7 @@ class RankRun:
             self._workers.clear()
         if self._failed:
             self.leave()
-            raise self._failure()
+            raise failure_of(self._failed, len(self._segment_bytes))
 
     def wait_for_finisher(self) -> bool:
         """True if this process is to write the manifest: of those that live, the one with the lowest rank does."""
@@ -219,14 +222,6 @@ class RankRun:
         else:
             self._failed[number] = problem
 
-    def _failure(self) -> MemwatchError:
-        number, problem = min(self._failed.items())
-        others = f" (and {len(self._failed) - 1} more segments)" if len(self._failed) > 1 else ""
-        return MemwatchError(
-            f"segment {number} of {len(self._segment_bytes)} failed{others}: {problem}. "
-            "All other segments are kept: repeat the same command to resume"
-        )
-
     def _keep_up(self) -> None:
         now = time.monotonic()
         if now >= self._beat_s + self._timing.beat_s:
@@ -241,6 +236,10 @@ class RankRun:
 
     def _read_others(self) -> None:
         self._others = self._watch.read()
+        same = [other for other in self._others if other.rank == self._rank.number and other.node != self._status.node]
+        if not self._knows_twin and any(self._watch.is_alive(other) for other in same):
+            self._knows_twin = True
+            self.notes.append(f"another process works as {self._rank} in this folder; both make the same files")
 
     def _announce(self, running: set[int]) -> None:
         self._beat_s = time.monotonic()
@@ -253,8 +252,18 @@ class RankRun:
             retried=self._retried,
             failed=tuple(sorted(self._failed)),
             done_bytes=self._done_here_bytes,
+            headroom_bytes=self._headroom_bytes(),
             rate_bytes_s=self._done_here_bytes / seconds if seconds and self._done_here else None,
         )
         # A beat that cannot be written is missed; what is done is not lost by it.
         with suppress(StorageUnavailable):
             announce(self._folder, self._status)
+
+
+def failure_of(failed: dict[int, str], segments: int) -> MemwatchError:
+    number, problem = min(failed.items())
+    others = f" (and {len(failed) - 1} more segments)" if len(failed) > 1 else ""
+    return MemwatchError(
+        f"segment {number} of {segments} failed{others}: {problem}. "
+        "All other segments are kept: repeat the same command to resume"
+    )

@@ -1,13 +1,16 @@
 """The output folder of a run on many machines: where everything lies, how it is read and written."""
 
+import json
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from memwatch.cluster.marks import SegmentMark
 from memwatch.cluster.shared_plan import SharedPlan
+from memwatch.errors import MemwatchError
 from memwatch.storage.address import is_remote, join, name_of
 from memwatch.storage.store import Store, store_of
 
@@ -82,9 +85,9 @@ class RunFolder:
     def marks(self, count: int) -> Iterator[SegmentMark]:
         """All marks in the order of the segments."""
         with ThreadPoolExecutor(READERS) as pool:
-            yield from pool.map(self._mark, range(count), chunksize=1)
+            yield from pool.map(self.mark, range(count))
 
-    def _mark(self, number: int) -> SegmentMark:
+    def mark(self, number: int) -> SegmentMark:
         address = self.mark_address(number)
         return SegmentMark.from_json(self.store.read(address), address)
 
@@ -95,6 +98,14 @@ class RunFolder:
             return True
         except FileNotFoundError:
             return False
+
+    def load_manifest(self) -> dict[str, Any]:
+        address = self.file(MANIFEST)
+        try:
+            manifest: dict[str, Any] = json.loads(self.store.read(address))
+            return {**manifest, "files": list(manifest["files"])}
+        except (ValueError, KeyError, TypeError) as error:
+            raise MemwatchError(f"{address} is damaged ({error})") from error
 
     def drop_partial(self) -> None:
         """Remove everything unfinished. The plan goes first: without it the rest means nothing."""

@@ -1,12 +1,15 @@
 """plan.json: what the run is, agreed upon by all its processes."""
 
 import json
+import os
 from dataclasses import dataclass
 from typing import Any
 
 from memwatch.errors import MemwatchError
+from memwatch.storage.address import name_of
 
 SCHEMA = 1
+LONGEST_STEM_BYTES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,16 @@ class SharedPlan:
     settings: dict[str, Any]
     inputs: list[dict[str, Any]]
     segments: list[Any]
+
+    @property
+    def stem(self) -> str:
+        """What output files are named after, in formats that have names."""
+        name = name_of(self.inputs[0]["path"]).split(".")[0] or "tokens"
+        return os.fsdecode(os.fsencode(name)[:LONGEST_STEM_BYTES])
+
+    @property
+    def digits(self) -> int:
+        return max(4, len(str(len(self.segments) - 1)))
 
     def to_json(self) -> bytes:
         lines = ",\n".join(json.dumps(segment, separators=(",", ":")) for segment in self.segments)

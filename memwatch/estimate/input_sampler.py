@@ -17,10 +17,11 @@ from memwatch.errors import MemwatchError
 from memwatch.estimate.counter import Counter
 from memwatch.estimate.statistics import Cell, Range, with_unseen
 from memwatch.model.units import KIB
+from memwatch.storage.address import is_remote
 from memwatch.tokenize.blocks import Block, BlockLayout, BlockReader, ReadPosition
 from memwatch.tokenize.cuts import TextCuts, View
 from memwatch.tokenize.documents import separator_named
-from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.inputs import Input, PlainFile
 from memwatch.tokenize.rows import Rows
 
 PIECE_BYTES = 32 * KIB
@@ -132,7 +133,8 @@ class InputSampler:
             self._enter(stretch, stop_s, least if len(self._stretches) == 1 else 1)
             left_bytes -= stretch.size_bytes
             count += len(stretch.cells)
-        if not count and os.path.getsize(self.source.path) < (self.source.size_bytes or 0):
+        is_local = not is_remote(self.source.path)
+        if not count and is_local and os.path.getsize(self.source.path) < (self.source.size_bytes or 0):
             raise MemwatchError(f"{self.source.name} became shorter during sampling; try again when it is complete")
         if not count and self._stretches:  # All random places were behind the start of the last record.
             self._stretches[0].ended = False
@@ -174,8 +176,8 @@ class InputSampler:
     def _text_piece(self, stretch: _Stretch, at: int) -> list[Cell]:
         """A piece of a plain text, from the first safe cut on. The reader would read on to the next safe cut, however
         far that is; here a piece without one is taken as it is, with a word or two torn."""
-        with open(self.source.path, "rb", buffering=0) as file:
-            window = os.pread(file.fileno(), PIECE_BYTES, at)
+        with closing(PlainFile(self.source)) as file:
+            window = file.read(at, at + PIECE_BYTES)
         cuts = TextCuts(self._counter.encoding.pretokenizer, separator=None)
         found = cuts.boundary(View(window, at, at_end=False), at + 1) if at else at
         start = None if found is None else found - at

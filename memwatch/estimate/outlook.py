@@ -6,7 +6,6 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from memwatch.errors import MemwatchError, UsageError
 from memwatch.estimate.counter import Counter
@@ -25,6 +24,7 @@ from memwatch.model import python_list
 from memwatch.model.units import MIB, format_size
 from memwatch.probe.cgroups import memory_sample
 from memwatch.probe.machine import Machine, disk_free_bytes
+from memwatch.storage.address import is_remote, parent
 from memwatch.tokenize.checkpoint import PARTIAL
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import choose
@@ -130,7 +130,7 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
         raise MemwatchError(f"{', '.join(source.name for source in sources)} is empty: nothing to tokenize")
     most_text = sum(each.text_bytes.high for each in sampled)
     usual = peak_bytes(planned, limit, encoding.token_bytes, reading, most_text)
-    disk = _disk(request.out or Path(sources[0].path).parent)
+    disk = _disk(str(request.out or parent(sources[0].path) or "."))
     return Outlook(
         inputs=tuple(sampled),
         encoding=encoding,
@@ -167,11 +167,13 @@ def _memory() -> JobMemory:
         machine.close()
 
 
-def _disk(folder: Path) -> OutputDisk:
+def _disk(folder: str) -> OutputDisk:
+    if is_remote(folder):
+        return OutputDisk(folder, None, 0)
     partial = 0
     with suppress(OSError):  # Usually there is no unfinished run.
-        partial = sum(entry.stat().st_size for entry in os.scandir(folder / PARTIAL) if entry.is_file())
-    return OutputDisk(str(folder), disk_free_bytes(str(folder)), partial)
+        partial = sum(entry.stat().st_size for entry in os.scandir(os.path.join(folder, PARTIAL)) if entry.is_file())
+    return OutputDisk(folder, disk_free_bytes(folder), partial)
 
 
 def _notes(sampled: list[Sampled], disk: OutputDisk) -> list[str]:

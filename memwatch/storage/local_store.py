@@ -60,7 +60,8 @@ class LocalUpload:
 
     def __init__(self, address: str, scratch: str) -> None:
         self._address = address
-        os.makedirs(scratch or ".", exist_ok=True)
+        for folder in (scratch, os.path.dirname(address)):
+            os.makedirs(folder or ".", exist_ok=True)
         # Random, because processes on other machines write to the same folder.
         self._part = os.path.join(scratch, f"{os.path.basename(address)}.{secrets.token_hex(6)}.part")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC

@@ -23,6 +23,7 @@ class ObjectFile(io.RawIOBase):
         self._info = info
         self._sequential = sequential
         self._position = 0
+        self.position = 0  # how much was read in total, for progress
         self._pieces: Iterator[bytes] | None = None
         self._rest = memoryview(b"")
 
@@ -51,6 +52,7 @@ class ObjectFile(io.RawIOBase):
         view[:count] = self._rest[:count]
         self._rest = self._rest[count:]
         self._position += count
+        self.position += count
         return count
 
     def read(self, size: int | None = -1) -> bytes:

@@ -1,6 +1,7 @@
 """The job's command line: `memwatch run tokenize ...` runs `python -m memwatch.tokenize ...`."""
 
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -8,9 +9,20 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from memwatch import job
-from memwatch.command_line import DOCUMENTS, SHARD_TOKENS, SHARE, SIZE, WORKERS, complete_files, invoke
-from memwatch.errors import ExitCode, printable
+from memwatch.command_line import (
+    ADDRESS,
+    DOCUMENTS,
+    SECONDS,
+    SHARD_TOKENS,
+    SHARE,
+    SIZE,
+    WORKERS,
+    complete_files,
+    invoke,
+)
+from memwatch.errors import ExitCode, UsageError, printable
 from memwatch.model.units import format_count, format_duration, format_size
+from memwatch.storage.address import is_remote
 from memwatch.tokenize.settings import (
     DEFAULT_BLOCK_BYTES,
     DEFAULT_MODE,
@@ -30,12 +42,12 @@ NAME = "memwatch run tokenize"
 
 
 @click.command(name="tokenize", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, shell_complete=complete_files)
+@click.argument("inputs", type=ADDRESS, metavar="INPUT...", nargs=-1, required=True, shell_complete=complete_files)
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=ADDRESS,
     metavar="DIR",
-    help="Output folder [default: the folder of the first input].",
+    help="Output folder, or an address such as s3://bucket/folder [default: the folder of the first input].",
 )
 @click.option(
     "--mode",
@@ -43,6 +55,9 @@ NAME = "memwatch run tokenize"
     help="One file, shards, or all in memory until the end [default: stream; shard for llmc and npy].",
 )
 @click.option("--shard-tokens", type=SHARD_TOKENS, help="Tokens per shard [default: 500M; 100M for llmc and npy].")
+@click.option("--shard-by", type=click.Choice(["tokens", "segment"]),
+              help="Shards of equal size, or a shard for each segment of the input, made by any number of processes "
+                   "on any number of machines [default: tokens; segment for buckets].")  # fmt: skip
 @click.option("--format", "kind", type=click.Choice(get_args(Format)), default="bin", show_default=True,
               help="Output format: bin for nanoGPT, llmc for llm.c, npy for build-nanogpt.")  # fmt: skip
 @click.option("--encoding", metavar="NAME", default="gpt2", show_default=True, help="Encoding, by tiktoken's name.")
@@ -65,37 +80,30 @@ NAME = "memwatch run tokenize"
     show_default=True,
     help="Field or column with the text, in jsonl or parquet.",
 )
+@click.option("--rank", type=click.IntRange(0), metavar="N",
+              help="Number of this process among those that share the output folder [default: from Slurm or a "
+                   "Kubernetes Indexed Job].")  # fmt: skip
+@click.option("--world-size", type=click.IntRange(1), metavar="M", help="Number of these processes.")
 @click.option("--fresh", is_flag=True, help="Delete a partial run and start over.")
 @click.option("--force", is_flag=True, help="Replace finished output in the folder.")
 @click.option("--block-size", type=SIZE, default=DEFAULT_BLOCK_BYTES, hidden=True)
-def tokenize(
-    inputs: tuple[str, ...], out: Path | None, mode: Mode | None, shard_tokens: int | None, kind: Format,
-    encoding: str, val_ratio: str, documents: str, engine: Any, workers: int | None, max_memory: int | None,
-    errors: Errors | None, text_column: str, fresh: bool, force: bool, block_size: int,
-) -> int:  # fmt: skip
+@click.option("--segment-size", type=SIZE, hidden=True)
+@click.option("--beat", type=SECONDS, hidden=True)
+def tokenize(**options: Any) -> int:
     """Tokenize text for training, in little memory. The tokens are exactly those of tiktoken.
 
     INPUT is a text, jsonl or parquet file, plain or compressed (.gz, .zst), a quoted pattern such as 'data/*.jsonl', or
     - for standard input. To resume an interrupted run, repeat the same command.
     """
-    settings = TokenizeSettings(
-        encoding=encoding,
-        format=kind,
-        mode=mode or DEFAULT_MODE[kind],
-        shard_tokens=shard_tokens or DEFAULT_SHARD_TOKENS[kind],
-        val_ratio=val_ratio,
-        documents=documents,
-        errors=errors or "replace",
-        text_column=text_column,
-    )
-    resources = Resources(engine, workers, max_memory, block_size)
-    request = TokenizeRequest(inputs, out, settings, resources, errors is not None, fresh, force)
+    if is_by_segment(options):
+        raise UsageError("segments are made by: memwatch run tokenize")
+    request = request_from(options)
     # Not before: `memwatch run` loads this file to check the command line, and its job must not wait for the rest.
     from memwatch.tokenize.interrupts import Signals
     from memwatch.tokenize.session import Session, show_note
 
     channel = job.channel()
-    if shard_tokens is not None and settings.mode != "shard":
+    if options["shard_tokens"] is not None and request.settings.mode != "shard":
         show_note(
             channel, "--shard-tokens has no effect unless the run switches to shards; --mode shard starts with them"
         )
@@ -104,6 +112,44 @@ def tokenize(
     with suppress(OSError):
         click.echo(summary(result))
     return ExitCode.OK
+
+
+def is_by_segment(options: Mapping[str, Any]) -> bool:
+    """Whether memwatch.cluster runs this command line. Also raises for options that cannot go together."""
+    shard_by, mode, out = options["shard_by"], options["mode"], options["out"]
+    remote = next(filter(is_remote, [*options["inputs"], *([] if out is None else [out])]), None)
+    if remote is not None and (shard_by == "tokens" or mode in ("stream", "memory")):
+        raise UsageError(f"runs from or to a bucket make a shard for each segment; leave out {_option(shard_by, mode)}")
+    by_segment = shard_by == "segment" or remote is not None
+    if not by_segment and (options["rank"] is not None or options["world_size"] is not None):
+        raise UsageError("--rank and --world-size need --shard-by segment")
+    if by_segment and mode in ("stream", "memory"):
+        raise UsageError(f"--shard-by segment makes shards; leave out --mode {mode}")
+    if by_segment and options["shard_tokens"] is not None:
+        raise UsageError("--shard-tokens has no effect with --shard-by segment; leave it out")
+    return by_segment
+
+
+def _option(shard_by: str | None, mode: str | None) -> str:
+    return f"--shard-by {shard_by}" if shard_by == "tokens" else f"--mode {mode}"
+
+
+def request_from(options: Mapping[str, Any]) -> TokenizeRequest:
+    kind: Format = options["kind"]
+    settings = TokenizeSettings(
+        encoding=options["encoding"],
+        format=kind,
+        mode="shard" if is_by_segment(options) else options["mode"] or DEFAULT_MODE[kind],
+        shard_tokens=options["shard_tokens"] or DEFAULT_SHARD_TOKENS[kind],
+        val_ratio=options["val_ratio"],
+        documents=options["documents"],
+        errors=options["errors"] or "replace",
+        text_column=options["text_column"],
+    )
+    resources = Resources(options["engine"], options["workers"], options["max_memory"], options["block_size"])
+    out = None if options["out"] is None else Path(options["out"])
+    any_bytes = options["errors"] is not None
+    return TokenizeRequest(options["inputs"], out, settings, resources, any_bytes, options["fresh"], options["force"])
 
 
 def summary(result: "Result") -> str:

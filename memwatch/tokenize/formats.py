@@ -41,12 +41,13 @@ class Names:
 
     format: Format
     stem: str
+    digits: int = 4  # of a shard's number; all names of a run have the same length, so that they sort as they are read
 
     def file(self, split: Split, shard: int, sharded: bool) -> str:
         if self.format == "bin":
             if split == "val":
                 return "val.bin"
-            return f"train_shard_{shard:04d}.bin" if sharded else "train.bin"
+            return f"train_shard_{shard:0{self.digits}d}.bin" if sharded else "train.bin"
         suffix = "bin" if self.format == "llmc" else "npy"
         index = 0 if split == "val" else shard + 1
         return f"{self.stem}_{split}_{index:06d}.{suffix}"

@@ -18,6 +18,10 @@ from typing import Any, Literal
 
 from memwatch.errors import MemwatchError, UsageError
 from memwatch.model.units import KIB, MIB
+from memwatch.storage.address import has_wildcard, is_remote, parse
+from memwatch.storage.object_file import ObjectFile
+from memwatch.storage.object_ranges import ObjectRanges
+from memwatch.storage.store import ObjectInfo, store_of
 from memwatch.tokenize.cuts import LONGEST_RECORD_BYTES, View
 from memwatch.tokenize.pagecache import ReadBehind, advise, forget
 
@@ -29,6 +33,7 @@ SNIFF_BYTES = 64 * KIB
 FINGERPRINT_PIECES = 16
 FINGERPRINT_PIECE_BYTES = 4 * KIB
 PACKED_READ_BYTES = 1 * MIB
+OBJECTS_AT_ONCE = 32
 # Text with more rubbish than this is taken for something else, a picture or a disk image.
 MOST_RUBBISH_FRACTION = 0.3
 LEAST_BYTES_TO_JUDGE = 512
@@ -86,6 +91,11 @@ class Input:
         """Raise if the file is not what it was when the run began: the output would mix two versions of it."""
         if self.is_standard_input:
             return
+        if is_remote(self.path):
+            info = _object(self.path)
+            if (info.size_bytes, _object_fingerprint(info)) != (self.size_bytes, self.fingerprint):
+                raise MemwatchError(_changed(self.name))
+            return
         try:
             now = os.stat(self.path)
         except OSError as error:
@@ -104,14 +114,23 @@ class Input:
 
 def find_inputs(names: Iterable[str], text_column: str, any_bytes: bool = False) -> list[Input]:
     """Look at each input. `any_bytes` takes files that do not look like text."""
-    return [look_at(path, text_column, any_bytes) for path in expand(names)]
+    paths = expand(names)
+    if not any(map(is_remote, paths)):
+        return [look_at(path, text_column, any_bytes) for path in paths]
+    # Looking at an object is all waiting for the network.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(OBJECTS_AT_ONCE) as pool:
+        return list(pool.map(lambda path: look_at(path, text_column, any_bytes), paths))
 
 
 def expand(names: Iterable[str]) -> list[str]:
     """File names as they are, patterns in the order of their names."""
     paths: list[str] = []
     for name in names:
-        if name == STANDARD_INPUT or os.path.lexists(name) or not glob.has_magic(name):
+        if is_remote(name):
+            paths += _objects(name)
+        elif name == STANDARD_INPUT or os.path.lexists(name) or not glob.has_magic(name):
             paths.append(name)
         elif matches := sorted(glob.glob(name, recursive=True)):
             paths += matches
@@ -125,6 +144,8 @@ def expand(names: Iterable[str]) -> list[str]:
 def look_at(path: str, text_column: str, any_bytes: bool = False) -> Input:
     if path == STANDARD_INPUT:
         return _look_at_standard_input(text_column)
+    if is_remote(path):
+        return _look_at_object(path, text_column, any_bytes)
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             status = os.fstat(file.fileno())
@@ -149,6 +170,47 @@ def look_at(path: str, text_column: str, any_bytes: bool = False) -> Input:
     if kind != "parquet" and not any_bytes:
         _refuse_rubbish(path, head)
     return Input(path, kind, packing, status.st_size, status.st_mtime_ns, fingerprint)
+
+
+def _look_at_object(address: str, text_column: str, any_bytes: bool) -> Input:
+    info = _object(address)
+    head = _object_head(info)
+    packing = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    if packing is not None:
+        with open_once(address) as packed:
+            head = _head_of(_unpacked(io.BufferedReader(packed, PACKED_READ_BYTES), packing, address))
+    kind = _kind(address, head, text_column)
+    if kind != "parquet" and not any_bytes:
+        _refuse_rubbish(address, head)
+    return Input(address, kind, packing, info.size_bytes, info.modified_ns, _object_fingerprint(info))
+
+
+def _object_head(info: ObjectInfo) -> bytes:
+    with store_of(info.address).open(info, sequential=False) as raw:
+        return _head_of(io.BufferedReader(raw, SNIFF_BYTES))
+
+
+def _object(address: str) -> ObjectInfo:
+    try:
+        return store_of(address).info(address)
+    except FileNotFoundError as error:
+        raise MemwatchError(f"cannot read {address}: there is no such object") from error
+
+
+def _objects(name: str) -> list[str]:
+    """Objects that match; a key with a wildcard character in it is named by a pattern, too."""
+    parse(name)
+    if not has_wildcard(name):
+        return [name]
+    found = [info.address for info in store_of(name).glob(name)]
+    if not found:
+        raise MemwatchError(f"no object matches {name}")
+    return found
+
+
+def _object_fingerprint(info: ObjectInfo) -> str:
+    """A store's own hash of an object, or its version, changes with the content."""
+    return f"version {info.version or info.modified_ns}"
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -221,11 +283,14 @@ class PlainFile:
     def __init__(self, source: Input) -> None:
         self.source = source
         self._size = source.size_bytes or 0
-        self._fd = _opened(source.path)
+        self._object = _ranges(source.path) if is_remote(source.path) else None
+        self._fd = _opened(source.path) if self._object is None else -1
 
     def read(self, start: int, end: int) -> bytes:
         parts: list[bytes] = []
         end = min(end, self._size)
+        if self._object is not None:
+            return self._object.read(start, end) if start < end else b""
         while start < end:
             try:
                 data = os.pread(self._fd, end - start, start)
@@ -243,15 +308,23 @@ class PlainFile:
 
     def read_ahead(self, start: int, end: int) -> None:
         """Have the system read a range that will soon be wanted."""
-        advise(self._fd, start, end, "POSIX_FADV_WILLNEED")
+        if self._fd >= 0:
+            advise(self._fd, start, end, "POSIX_FADV_WILLNEED")
 
     def forget(self, start: int, end: int) -> None:
-        forget(self._fd, start, end)
+        if self._fd >= 0:
+            forget(self._fd, start, end)
 
     def close(self) -> None:
+        if self._object is not None:
+            self._object.close()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def _ranges(address: str) -> ObjectRanges:
+    return ObjectRanges(store_of(address), _object(address))
 
 
 def _opened(path: str) -> int:
@@ -294,7 +367,12 @@ class ReadOnce(io.FileIO):
         super().close()
 
 
-def open_once(path: str) -> ReadOnce:
+def open_once(path: str, sequential: bool = True) -> "ReadOnce | ObjectFile":
+    """Parquet is not read from front to back: for it `sequential` is False."""
+    if is_remote(path):
+        file = store_of(path).open(_object(path), sequential)
+        assert isinstance(file, ObjectFile)
+        return file
     try:
         return ReadOnce(path)
     except OSError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from memwatch.errors import MemwatchError
 from memwatch.model.units import KIB, MIB, format_size
 from memwatch.tokenize.cuts import LONGEST_RECORD_BYTES
-from memwatch.tokenize.inputs import Input, ReadOnce, open_once
+from memwatch.tokenize.inputs import Input, open_once
 from memwatch.tokenize.plan import ReadingMemory
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Rows:
     ) -> None:
         self._name = source.name
         self._column = column
-        self._file: ReadOnce = open_once(source.path)
+        self._file = open_once(source.path, sequential=False)
         self._parquet = self._opened()
         self._batches = self._from(row_group, row, stop_group)
 

@@ -80,20 +80,20 @@ def encode_segment(
     except MemwatchError as error:
         raise BadInput(str(error)) from error
     try:
-        yield from _encoded(blocks, encoder, source, position, block_bytes, began_s)
+        yield from encode_blocks(blocks, encoder, source, position, block_bytes, began_s)
         if source.is_plain:
             file.forget(max(task.begin, STEP_BYTES), task.end)
     finally:
         blocks.close()
 
 
-def _encoded(
+def encode_blocks(
     blocks: BlockSource,
     encoder: BlockEncoder,
     source: Input,
     position: ReadPosition,
     block_bytes: int,
-    began_s: float,
+    began_s: float = 0.0,
 ) -> Iterator[Piece]:
     while True:
         try:

@@ -80,7 +80,7 @@ def running_proxy(server_port: int, faults: Faults) -> Iterator[int]:
 
     Handler.server_port = server_port
     Handler.faults = faults
-    proxy = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    proxy = _QuietServer(("127.0.0.1", 0), Handler)
     proxy.daemon_threads = True
     thread = threading.Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
@@ -90,6 +90,11 @@ def running_proxy(server_port: int, faults: Faults) -> Iterator[int]:
         proxy.shutdown()
         proxy.server_close()
         thread.join()
+
+
+class _QuietServer(ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that drops a request half-way is no error here."""
 
 
 class _Harming(BaseHTTPRequestHandler):

@@ -1,0 +1,66 @@
+"""The command line of a rank: the options of `tokenize`, with another way to carry them out."""
+
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+import click
+
+from memwatch import job
+from memwatch.cluster.joining import RunResult
+from memwatch.cluster.planning import worker_means
+from memwatch.cluster.rank_run import RunTiming
+from memwatch.cluster.rank_session import RankSession
+from memwatch.cluster.ranks import Rank, rank_of
+from memwatch.command_line import invoke
+from memwatch.errors import ExitCode, printable
+from memwatch.model.units import format_count, format_duration, format_size
+from memwatch.tokenize.command import NAME, request_from, tokenize
+from memwatch.tokenize.interrupts import Signals
+
+
+def run_segments(**options: Any) -> int:
+    result = _as_rank(options)
+    with suppress(OSError):
+        click.echo(summary(result))
+    return ExitCode.OK
+
+
+def _as_rank(options: dict[str, Any]) -> RunResult:
+    request = request_from(options)
+    rank = rank_of(options["rank"], options["world_size"], os.environ) or Rank()
+    timing = RunTiming() if options["beat"] is None else RunTiming(options["beat"])
+    session = RankSession(
+        request,
+        options["out"],
+        rank,
+        options["segment_size"],
+        timing,
+        lambda inputs: worker_means(request, inputs),
+        job.channel(),
+        Signals(),
+    )
+    return session.run()
+
+
+def summary(result: RunResult) -> str:
+    manifest = result.manifest
+    files = manifest["files"]
+    tokens = sum(manifest["tokens"].values())
+    by = "" if result.wrote_manifest else ", finished by another process"
+    first = f"{format_count(tokens)} tokens in {format_duration(manifest['seconds'])}, {manifest['engine']}{by}"
+    size = format_size(sum(record["size_bytes"] for record in files))
+    return f"{first}\n  {printable(result.out)}  {len(files)} files  {size}"
+
+
+RANK_COMMAND = click.Command(
+    "tokenize",
+    params=tokenize.params,
+    callback=run_segments,
+    context_settings=tokenize.context_settings,
+)
+
+
+def main() -> int:
+    return invoke(RANK_COMMAND, NAME, sys.argv[1:])

@@ -1,0 +1,94 @@
+"""One rank from beginning to end: join the run, work, and write the manifest if nobody else does."""
+
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable
+
+from memwatch.cluster.finish import finish_run
+from memwatch.cluster.joining import JoinedRun, RunResult, join_run
+from memwatch.cluster.nodes import NodeStatus
+from memwatch.cluster.planning import WorkerMeans, segment_sizes
+from memwatch.cluster.rank_run import RankRun, RunTiming
+from memwatch.cluster.ranks import Rank
+from memwatch.cluster.run_report import RunReporter
+from memwatch.cluster.worker_messages import WorkerOrder
+from memwatch.cluster.worker_process import WorkerProcess
+from memwatch.errors import Interrupted, MemwatchError
+from memwatch.job import HELLO, Channel
+from memwatch.probe.cgroups import memory_sample
+from memwatch.storage.address import is_remote
+from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.interrupts import Signals
+from memwatch.tokenize.settings import TokenizeRequest
+from memwatch.tokenize.vocabulary import encoding_named
+
+
+class RankSession:
+    def __init__(
+        self,
+        request: TokenizeRequest,
+        out: str | None,
+        rank: Rank,
+        segment_bytes: int | None,
+        timing: RunTiming,
+        means: Callable[[list[Input]], WorkerMeans],
+        channel: Channel | None,
+        signals: Signals,
+    ) -> None:
+        self._request = request
+        self._out = out
+        self._rank = rank
+        self._segment_bytes = segment_bytes
+        self._timing = timing
+        self._means = means
+        self._channel = channel
+        self._signals = signals
+        self._started_s = time.monotonic()
+
+    def run(self) -> RunResult:
+        if self._channel is not None:
+            self._channel.send(HELLO)
+        joined = join_run(self._request, self._out, self._segment_bytes, self._rank.world_size == 1)
+        if isinstance(joined, RunResult):
+            return joined
+        if self._channel is not None and not is_remote(joined.folder.out):
+            self._channel.send({"event": "output", "folder": os.path.abspath(joined.folder.out)})
+        return self._worked(joined)
+
+    def _worked(self, joined: JoinedRun) -> RunResult:
+        folder, plan = joined.folder, joined.plan
+        means = self._means(joined.inputs)
+        sizes = segment_sizes(plan)
+        node = f"{self._rank.number:05d}-{secrets.token_hex(4)}"
+        status = NodeStatus(node, socket.gethostname(), self._rank.number, self._rank.world_size, means.workers)
+        order = WorkerOrder(folder.out, node, self._request.resources.engine, means.budget_bytes)
+        token_bytes = encoding_named(self._request.settings.encoding).token_bytes
+        reporter = RunReporter(self._channel, self._signals, sizes, token_bytes)
+        run = RankRun(
+            folder,
+            self._rank,
+            status,
+            sizes,
+            lambda: WorkerProcess(order),
+            reporter.step,
+            self._timing,
+            lambda: memory_sample().available_bytes,
+        )
+        self._signals.patient = True
+        try:
+            run.run()
+            for source in joined.inputs:
+                source.check_unchanged()
+            wrote = run.wait_for_finisher()
+            if wrote:
+                finish_run(folder, plan, time.monotonic() - self._started_s, reporter.peak_rss_bytes)
+        except (FileNotFoundError, MemwatchError) as error:
+            # The finisher removes what is unfinished; whoever still reads it finds the manifest instead.
+            if isinstance(error, Interrupted) or not folder.is_finished:
+                raise
+            wrote = False
+        # Also what a straggler wrote after the finisher had cleaned up.
+        folder.drop_partial()
+        return RunResult(folder.out, wrote, folder.load_manifest())

@@ -1,0 +1,87 @@
+"""Encodes segments of a plan: what a worker process loads once and uses for each of its segments."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from memwatch.cluster.shared_plan import SharedPlan
+from memwatch.tokenize.blocks import BlockOpener, ReadPosition
+from memwatch.tokenize.encoding import BlockEncoder
+from memwatch.tokenize.engines import choose
+from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.messages import ReadTask
+from memwatch.tokenize.rss import rss_bytes
+from memwatch.tokenize.segment_encoder import OpenFiles, Piece, encode_blocks, encode_segment
+from memwatch.tokenize.segments import Segment
+from memwatch.tokenize.settings import DEFAULT_BLOCK_BYTES, TokenizeSettings
+from memwatch.tokenize.vocabulary import encoding_named, rank_file
+
+
+@dataclass(slots=True)
+class SegmentCounts:
+    """What a segment held beside its tokens, as the manifest adds it up. `first` is where its train tokens begin."""
+
+    text_bytes: int = 0
+    documents: int = 0
+    missing_texts: int = 0
+    replaced_bytes: int = 0
+    inexact_cuts: int = 0
+    val_ranges: list[list[int]] = field(default_factory=list)
+    first: dict[str, Any] | None = None
+
+    def add(self, piece: Piece) -> None:
+        block = piece.block
+        self.text_bytes += block.length
+        self.documents += piece.counts.documents
+        self.missing_texts += piece.counts.missing_texts
+        self.replaced_bytes += piece.counts.replaced_bytes
+        self.inexact_cuts += block.inexact
+        if block.split == "val":
+            self._add_val_range(block.start.offset, block.after.offset)
+        elif self.first is None and not block.layout.continues:
+            self.first = block.start.as_json()
+
+    def _add_val_range(self, start: int, end: int) -> None:
+        if self.val_ranges and self.val_ranges[-1][1] == start:
+            self.val_ranges[-1][1] = end
+        else:
+            self.val_ranges.append([start, end])
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class SegmentEncoding:
+    def __init__(self, plan: SharedPlan, engine: str, budget_bytes: int) -> None:
+        self.settings = TokenizeSettings(**plan.settings)
+        self.encoding = encoding_named(self.settings.encoding)
+        inputs = [Input(**source) for source in plan.inputs]
+        # On each machine the engine is compared with tiktoken before it is used.
+        chosen = choose(engine, self.encoding, rank_file(self.encoding), True)
+        self.engine = f"{chosen.engine.name} {chosen.engine.version}"
+        self.note = chosen.note
+        self._encoder = BlockEncoder(chosen.engine, self.encoding, self.settings)
+        self._opener = BlockOpener(inputs, self.settings, self.encoding)
+        self._segments = [Segment(*segment) for segment in plan.segments]
+        self._files = OpenFiles()
+        self._budget_bytes = budget_bytes
+        self._dtype = np.dtype(self.encoding.dtype).newbyteorder("<")
+
+    def encoded(self, number: int, counts: SegmentCounts) -> Iterator[tuple[str, bytes]]:
+        """The tokens of a segment in order, each piece with its side of the split. Fills `counts` on the way."""
+        for piece in self._pieces(self._segments[number]):
+            counts.add(piece)
+            yield piece.block.split, np.asarray(piece.tokens, self._dtype).tobytes()
+            if (rss_bytes(os.getpid()) or 0) > self._budget_bytes:
+                self._encoder.engine.renew()
+
+    def _pieces(self, segment: Segment) -> Iterator[Piece]:
+        source = self._opener.inputs[segment.input]
+        if segment.end is None:
+            start = ReadPosition(segment.input)
+            return encode_blocks(self._opener.open(start), self._encoder, source, start, DEFAULT_BLOCK_BYTES)
+        task = ReadTask(0, segment.input, segment.begin, segment.end)
+        return encode_segment(self._opener, self._encoder, task, self._files, DEFAULT_BLOCK_BYTES)

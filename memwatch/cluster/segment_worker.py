@@ -1,0 +1,95 @@
+"""The worker process of a rank: encodes one segment after the other until the rank exits or ends it."""
+
+import signal
+import sys
+import time
+from multiprocessing.connection import Connection
+
+from memwatch.cluster.marks import SegmentMark
+from memwatch.cluster.run_folder import RunFolder
+from memwatch.cluster.segment_encoding import SegmentCounts, SegmentEncoding
+from memwatch.cluster.segment_files import TokenFile, write_segment
+from memwatch.cluster.worker_messages import (
+    FromWorker,
+    SegmentDone,
+    SegmentFailed,
+    WorkerFailed,
+    WorkerOrder,
+    WorkerReady,
+)
+from memwatch.errors import MemwatchError
+from memwatch.storage.retrying import StorageUnavailable
+from memwatch.tokenize.formats import HEADER_BYTES, Names, header
+from memwatch.tokenize.interrupts import ASK_FOR_SHARDS, ASK_TO_STOP
+
+
+class SegmentWorker:
+    def __init__(self, order: WorkerOrder) -> None:
+        self._order = order
+        self._folder = RunFolder(order.out)
+        plan = self._folder.load_plan()
+        if plan is None:
+            raise MemwatchError(f"{self._folder.plan_address} is missing; another process has finished the run")
+        self._encoding = SegmentEncoding(plan, order.engine, order.budget_bytes)
+        self._names = Names(self._encoding.settings.format, plan.stem, plan.digits)
+
+    @property
+    def ready(self) -> WorkerReady:
+        return WorkerReady(self._encoding.engine, self._encoding.note)
+
+    def done(self, number: int) -> SegmentDone | SegmentFailed:
+        try:
+            mark = self._made(number)
+            self._folder.write_mark(mark)
+        except StorageUnavailable as error:
+            return SegmentFailed(number, str(error), may_pass=True)
+        except MemwatchError as error:
+            return SegmentFailed(number, str(error), may_pass=False)
+        except OSError as error:
+            return SegmentFailed(number, f"{error.strerror or error}: {error.filename}", may_pass=True)
+        return SegmentDone(number, (mark.train.tokens if mark.train else 0) + (mark.val.tokens if mark.val else 0))
+
+    def _made(self, number: int) -> SegmentMark:
+        began_s = time.monotonic()
+        counts = SegmentCounts()
+        encoding, kind = self._encoding.encoding, self._encoding.settings.format
+        shard = self._folder.file(self._names.file("train", number, sharded=True))
+        has_header = HEADER_BYTES[kind] > 0
+        train = TokenFile(
+            shard, encoding.token_bytes, (lambda tokens: header(kind, tokens, encoding)) if has_header else None
+        )
+        val = TokenFile(self._folder.val_part(number), encoding.token_bytes)
+        pieces = self._encoding.encoded(number, counts)
+        written, val_written = write_segment(self._folder.store, self._folder.scratch, pieces, train, val)
+        seconds = round(time.monotonic() - began_s, 3)
+        return SegmentMark(
+            number, written, val_written, counts.as_json(), self._encoding.engine, seconds, self._order.node
+        )
+
+
+def work(connection: Connection) -> None:
+    order: WorkerOrder = connection.recv()
+    worker = SegmentWorker(order)
+    connection.send(worker.ready)
+    while True:
+        connection.send(worker.done(connection.recv()))
+
+
+def main() -> None:
+    for number in (*ASK_TO_STOP, ASK_FOR_SHARDS):
+        signal.signal(number, signal.SIG_IGN)  # Sent to the whole job; the rank decides what they mean.
+    connection = Connection(int(sys.argv[1]))
+    failure: FromWorker
+    try:
+        work(connection)
+    except (EOFError, ConnectionError):
+        return  # The rank has exited.
+    except MemwatchError as error:
+        failure = WorkerFailed(str(error))
+    except Exception as error:
+        failure = WorkerFailed(f"a worker failed: {type(error).__name__}: {error}")
+    connection.send(failure)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Runs that read from a bucket and write to one."""
+
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from memwatch.storage.store import store_of
+from tests.cluster.rank_jobs import end_of, start_rank, sums
+from tests.helpers import error_of, memwatch
+from tests.storage.s3_server import BUCKET, Faults, environment, running_proxy
+
+
+@pytest.fixture
+def inputs(real_text: Path, tmp_path: Path) -> Path:
+    """One input of each kind."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    text = real_text.read_bytes()[:1_500_000]
+    documents = text.decode("utf-8", "ignore").split("\n\n")
+    (folder / "a.txt").write_bytes(text)
+    (folder / "b.jsonl").write_text("".join(json.dumps({"text": document}) + "\n" for document in documents))
+    table = pa.table({"text": documents, "number": list(range(len(documents)))})
+    pq.write_table(table, folder / "c.parquet", row_group_size=1000)
+    (folder / "d.txt.gz").write_bytes(gzip.compress(text[:300_000]))
+    return folder
+
+
+@pytest.fixture
+def bucket(s3_port: int, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of the same inputs behind a store that fails now and then."""
+    faults = Faults(error_share=0.03, cut_share=0.03, slow_share=0.03)
+    with running_proxy(s3_port, faults) as port:
+        for name, value in environment(port).items():
+            monkeypatch.setenv(name, value)
+        store_of.__globals__["_bucket"].cache_clear()
+        address = f"s3://{BUCKET}/{tmp_path.name}"
+        for path in inputs.iterdir():
+            store_of(address).put(f"{address}/in/{path.name}", path.read_bytes())
+        yield address
+        assert faults.harmed > 0
+
+
+def downloaded(address: str, folder: Path) -> Path:
+    folder.mkdir()
+    for info in store_of(address).list_folder(address):
+        name = info.address.removeprefix(address).lstrip("/")
+        assert "/" not in name, f"{name} is left"
+        (folder / name).write_bytes(store_of(address).read(info.address))
+    return folder
+
+
+def test_a_failing_bucket_gives_the_files_of_a_local_run(bucket: str, inputs: Path, tmp_path: Path) -> None:
+    local = start_rank(inputs / "*", tmp_path / "local", 0, 1)
+    remote = start_rank(f"{bucket}/in/*", f"{bucket}/out", 0, 1)
+    for rank in (local, remote):
+        code, words = end_of(rank)
+        assert code == 0, words
+    assert sums(downloaded(f"{bucket}/out", tmp_path / "remote")) == sums(tmp_path / "local")
+    manifest = (tmp_path / "remote" / "manifest.json").read_text()
+    assert os.environ["AWS_SECRET_ACCESS_KEY"] not in manifest
+    assert os.environ["AWS_ACCESS_KEY_ID"] not in manifest
+
+
+def test_a_run_reads_a_bucket_and_writes_to_a_folder(bucket: str, tmp_path: Path) -> None:
+    done = memwatch("run", "--ui", "none", "tokenize", f"{bucket}/in/a.txt", "--out", tmp_path / "out")
+    assert done.code == 0, done.err
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["manifest.json", "train_shard_0000.bin", "val.bin"]
+
+
+def test_estimate_reads_a_bucket(bucket: str, inputs: Path) -> None:
+    there = memwatch("estimate", "--json", f"{bucket}/in/*")
+    here = memwatch("estimate", "--json", inputs / "*")
+    assert there.code in (0, 3), there.err
+    # It is read in the same time, and less of it is seen.
+    tokens = json.loads(here.out)["tokens"]["estimate"]
+    assert 0.7 * tokens < json.loads(there.out)["tokens"]["estimate"] < 1.4 * tokens
+
+
+@pytest.mark.parametrize("options", [("--mode", "stream"), ("--shard-by", "tokens")])
+def test_what_a_bucket_cannot_do_is_a_usage_error(options: tuple[str, ...], s3_environment: int) -> None:
+    done = memwatch("run", "--ui", "none", "tokenize", f"s3://{BUCKET}/x", *options)
+    assert done.code == 2
+    assert options[1] in error_of(done)
+
+
+def test_a_credential_in_an_address_is_refused_before_anything_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for address in ("s3://KEY:topsecret@bucket/x", "s3://bucket/x?X-Amz-Signature=topsecret"):
+        done = memwatch("run", "--ui", "plain", "tokenize", address)
+        assert done.code == 2
+        assert "topsecret" not in done.err
+        assert "environment" in error_of(done)
+    assert not any(b"topsecret" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_an_object_that_is_missing_is_one_sentence(s3_environment: int) -> None:
+    store_of.__globals__["_bucket"].cache_clear()
+    done = memwatch("run", "--ui", "none", "tokenize", f"s3://{BUCKET}/nothing.txt", "--out", f"s3://{BUCKET}/o")
+    assert done.code == 1
+    assert "no such object" in error_of(done)
+    done = memwatch("run", "--ui", "none", "tokenize", f"s3://{BUCKET}/nothing/*", "--out", f"s3://{BUCKET}/o")
+    assert "no object matches" in error_of(done)
