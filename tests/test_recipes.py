@@ -142,11 +142,33 @@ def test_text_to_try_things_with_is_of_the_size_asked_for(work: Path) -> None:
     assert 1 << 20 <= (work / "demo" / "text.txt").stat().st_size < 2 << 20
 
 
+def test_the_slurm_script_tokenizes_as_an_array_task(
+    work: Path, real_text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Slurm runs it. The other task of the array never comes, so this one does all."""
+    for name, value in {"ARRAY_TASK_ID": "1", "ARRAY_TASK_COUNT": "2", "CPUS_PER_TASK": "1"}.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    script = ["bash", str(RECIPES / "tokenize.sbatch"), str(real_text), "shared"]
+    done = subprocess.run(script, capture_output=True, text=True, timeout=HANG_S)
+    assert done.returncode == 0, done.stderr
+    assert {"manifest.json", "train_shard_0000.bin", "val.bin"} <= {path.name for path in (work / "shared").iterdir()}
+
+
+def test_the_kubernetes_job_counts_its_pods_once() -> None:
+    text = (RECIPES / "kubernetes_job.yaml").read_text()
+    completions = re.search(r"completions: (\d+)", text)
+    world_size = re.search(r"--world-size (\d+)", text)
+    assert completions is not None
+    assert world_size is not None
+    assert completions[1] == world_size[1]
+
+
 def test_every_recipe_is_listed_and_says_what_it_is_for() -> None:
     """The service is tested in recorder/test_unit.py."""
     listed = set(re.findall(r"^\| \[(.+?)\]\(\1\)", (RECIPES / "README.md").read_text(), re.MULTILINE))
-    there = {file.name for file in RECIPES.iterdir() if file.suffix in (".sh", ".py", ".service")}
+    kinds = (".sh", ".py", ".service", ".sbatch", ".yaml")
+    there = {file.name for file in RECIPES.iterdir() if file.suffix in kinds}
     assert listed == there
     for name in there:
-        first = (RECIPES / name).read_text().removeprefix("#!/bin/sh\n").splitlines()[0]
+        first = (RECIPES / name).read_text().removeprefix("#!/bin/sh\n").removeprefix("#!/bin/bash\n").splitlines()[0]
         assert first.startswith(("# ", '"""')), name
