@@ -47,6 +47,7 @@ NAME = "memwatch run tokenize"
     "--out",
     type=ADDRESS,
     metavar="DIR",
+    shell_complete=complete_files,
     help="Output folder, or an address such as s3://bucket/folder [default: the folder of the first input].",
 )
 @click.option(

@@ -39,7 +39,7 @@ def completed(line: str, tmp_path: Path) -> list[str]:
         pytest.param("memwatch run t", ["tokenize"], id="the-job"),
         pytest.param("memwatch run --ui plain t", ["tokenize"], id="the-job-after-options"),
         pytest.param("memwatch run --ui p", ["plain"], id="a-choice-of-run"),
-        pytest.param("memwatch run tokenize --shard", ["--shard-tokens"], id="an-option-of-the-tokenizer"),
+        pytest.param("memwatch run tokenize --shard-t", ["--shard-tokens"], id="an-option-of-the-tokenizer"),
         pytest.param("memwatch run tokenize a.txt --mo", ["--mode"], id="an-option-after-an-input"),
         pytest.param("memwatch run tokenize a.txt --mode s", ["stream", "shard"], id="a-choice-of-the-tokenizer"),
         pytest.param("memwatch run tokenize a.txt --documents bl", ["blank"], id="a-word-among-free-values"),
