@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memwatch.errors import printable
-from tests.benchmarks import desktop, growth, guard, healthy, throughput
+from tests.benchmarks import desktop, growth, guard, healthy, scaling, throughput
 from tests.benchmarks.measure import NotMeasured
 from tests.benchmarks.report import machine
 from tests.benign.jobs import ALL_CAGES
@@ -44,6 +44,10 @@ def options() -> argparse.Namespace:
 
 def speed(args: argparse.Namespace, folder: Path) -> list[str]:
     return throughput.report(args.corpus, folder, args.part * 1_000_000, args.rounds, args.slow_rounds)
+
+
+def cores(args: argparse.Namespace, folder: Path) -> list[str]:
+    return scaling.report(args.corpus, folder)
 
 
 def cost_growth(args: argparse.Namespace, folder: Path) -> list[str]:
@@ -80,6 +84,7 @@ def estimate(args: argparse.Namespace, folder: Path) -> list[str]:
 Section = Callable[[argparse.Namespace, Path], list[str]]
 SECTIONS: dict[str, tuple[str, Section]] = {
     "speed": ("Speed, memory and exactness", speed),
+    "scaling": ("The coordinator, and more cores", cores),
     "growth": ("How cost grows with the input", cost_growth),
     "guard": ("The guard", protection),
     "healthy": ("Healthy jobs", healthy_jobs),
