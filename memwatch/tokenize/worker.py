@@ -47,7 +47,7 @@ from memwatch.tokenize.sizing import expected_marks
 from memwatch.tokenize.vocabulary import Encoding
 
 # A new engine takes 0.1 s, so it must have been worth it.
-LEAST_GROWTH_BYTES = 16 * MIB
+LEAST_GROWTH_BYTES = 8 * MIB
 
 
 class EncodedBlock:

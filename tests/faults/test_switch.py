@@ -88,7 +88,7 @@ def test_memory_mode_switches_by_itself_at_its_limit(long_text: Path, tmp_path: 
     # GIVEN more text than a small limit lets it hold
     source = tmp_path / "big.txt"
     source.write_bytes(long_text.read_bytes() * 15)
-    done = memwatch("run", "tokenize", source, "--mode", "memory", "--max-memory", "300M", "--val-ratio", "0")
+    done = memwatch("run", "tokenize", source, "--mode", "memory", "--max-memory", "400M", "--val-ratio", "0")
     assert done.code == 0, done.err
     assert "switched to shards" in done.err
     assert (tmp_path / "train_shard_0000.bin").stat().st_size > 100 << 20

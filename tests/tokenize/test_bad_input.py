@@ -175,7 +175,7 @@ def test_a_record_that_is_too_long_is_refused(tokenize: Run, tmp_path: Path) -> 
         (("--val-ratio", "2"), "at least 0 and less than 1"),
         (("--val-ratio", "some"), "is not a ratio"),
         (("--max-memory", "lots"), "is not a size"),
-        (("--max-memory", "10M"), "give at least 172.0 MiB"),
+        (("--max-memory", "10M"), "give at least 204.0 MiB"),
         (("--workers", "9", "--max-memory", "512M"), "is too small for 9 workers"),
         (("--workers", "0"), "not a number of workers"),
         (("--shard-tokens", "0"), "too small"),
