@@ -1,4 +1,4 @@
-"""memwatch attach: watch a run that somebody else has started, or that one has left."""
+"""memwatch attach: show a run that was started elsewhere, or detached from."""
 
 import os
 import selectors

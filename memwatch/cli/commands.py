@@ -48,7 +48,7 @@ class LazyGroup(click.Group):
 
 
 def suggestion(name: str, rest: list[str]) -> str:
-    """What somebody who typed `memwatch NAME REST...` may have meant."""
+    """A suggestion for `memwatch NAME REST...`, which is no command."""
     import difflib
     import shutil
 

@@ -177,7 +177,7 @@ class Front:
                 (os.killpg if is_for_group else os.kill)(self._job_pid, number)
 
     def _follow_on_screen(self, screen: FullScreen) -> bool:
-        """False if the user has left, and nobody is to wait for the job."""
+        """False if the user detached: then the front does not wait for the job."""
         try:
             has_ended = screen.follow(self._guard, self._update_state)
             if has_ended and self._code is None:

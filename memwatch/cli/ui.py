@@ -9,7 +9,7 @@ from typing import Any, TextIO
 import click
 
 from memwatch.errors import UsageError, printable
-from memwatch.tui.draw.glyphs import speaks_unicode
+from memwatch.tui.draw.glyphs import shows_unicode
 
 Command = Callable[..., Any]
 
@@ -69,7 +69,7 @@ def _why_not_full(environment: Mapping[str, str], is_ascii: bool, command: Seque
         return f"TERM={environment.get('TERM', '')} cannot show the full screen"
     if needs_terminal(command):
         return f"{command[0]} needs the terminal for itself"
-    if not is_ascii and not speaks_unicode(environment):
+    if not is_ascii and not shows_unicode(environment):
         return "the locale is not UTF-8; --ascii draws the full screen without it"
     return None
 

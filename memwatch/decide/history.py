@@ -75,7 +75,7 @@ class History:
             self._times.append(clock_s)
 
     def forget(self) -> None:
-        """After a time in which nobody looked: an average over it tells nothing of now."""
+        """After a time without samples: an average over it says nothing about now."""
         self._points.clear()
         self._times.clear()
 

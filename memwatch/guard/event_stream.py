@@ -74,7 +74,7 @@ class EventStream:
         self._views.send(output_event(time.time(), text))
 
     def output_tail(self, text: str) -> None:
-        """The job's last words so far: for the journal alone, the views have seen them."""
+        """The end of the job's output so far: for the journal alone, the views have it already."""
         if text:
             self._journal.output(text)
 

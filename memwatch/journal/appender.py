@@ -112,7 +112,7 @@ class NoFile:
 
 
 class _Syncer:
-    """A thread that calls fsync when told to. It is a daemon: a dead disk must not keep the guard from ending."""
+    """A thread that calls fsync on request. It is a daemon: a dead disk must not keep the guard from exiting."""
 
     def __init__(self, fd: int) -> None:
         self.error: OSError | None = None

@@ -37,7 +37,7 @@ def sample_to_json(sample: Sample) -> dict[str, object]:
         line["job_files_bytes"] = sample.job_files_bytes
     if sample.job_untouched_bytes is not None:
         line["job_untouched_bytes"] = sample.job_untouched_bytes
-    if sample.gpus is not None:  # () is "there is none", and None is "nobody knows".
+    if sample.gpus is not None:  # () is "there is none", None is "unknown".
         line["gpus"] = [_known(gpu) for gpu in sample.gpus]
     if sample.others is not None:
         line["others"] = [_known(process) for process in sample.others]

@@ -1,4 +1,4 @@
-"""Where journals are kept: $XDG_STATE_HOME/memwatch/runs, and machine beside it, for the eyes of their owner alone.
+"""Where journals are kept: $XDG_STATE_HOME/memwatch/runs, and machine beside it, readable by their owner alone.
 
 They hold command lines, so nobody else may read them, and nobody else may choose where they go: a folder that belongs
 to another user, or a symbolic link, is refused. Old journals are removed when a new run starts.

@@ -23,7 +23,7 @@ KEPT_BYTES = 200_000_000
 KEPT_S = 7 * 86400.0
 SEGMENT_BYTES = 4 * MIB
 _CHUNK_BYTES = 64 * KIB
-_GZIP_FORMAT = 31  # as zlib wants to be told; the gzip module would cost the recorder half a MiB
+_GZIP_FORMAT = 31  # zlib's wbits for gzip; the gzip module would cost the recorder half a MiB
 _UNFINISHED = ".tmp"
 # A disk that takes longer than this to finish a segment will finish it without us.
 _LAST_SYNC_WAIT_S = 1.0

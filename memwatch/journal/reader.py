@@ -55,7 +55,7 @@ def parse_event(line: bytes) -> Event | None:
     return event if isinstance(t, int | float) and abs(t) <= sys.float_info.max else None
 
 
-# The start of a line tells what it is; only few lines need to be parsed.
+# The start of a line has its time and kind; only few lines need to be parsed.
 _START = re.compile(rb'\{"t":(-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?),"event":"(\w+)"(?:,"job_bytes":([0-9]+))?')
 # What there is a lot of, and what is soon out of date.
 FREQUENT = ("sample", "progress", "verdict", "output")
@@ -95,7 +95,7 @@ class JournalIndex:
         return None if peak < 0 else peak
 
     def seldom(self) -> Iterator[Event]:
-        """The events that are not frequent, and the verdicts, which tell how the level changed."""
+        """The events that are not frequent, and the verdicts, which show how the level changed."""
         for number, kind in enumerate(self.kinds):
             if (kind not in FREQUENT or kind == "verdict") and (event := self.event(number)) is not None:
                 yield event

@@ -20,7 +20,7 @@ PACKED_SUFFIX = SUFFIX + ".gz"
 CLOCK_SLACK_S = 86400.0
 
 _NAME = re.compile(r"([0-9]{6,})-[0-9]{8}-[0-9]{6}\.jsonl(\.gz)?")
-# What a line begins with: seven days are parsed only where they are wanted.
+# What a line begins with: of seven days, only the lines that are needed are parsed.
 _TIME = re.compile(rb'\{"t":(-?[0-9]+(?:\.[0-9]+)?),')
 
 

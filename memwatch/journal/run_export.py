@@ -163,7 +163,7 @@ def _utc(t: float) -> str | None:
 
 
 def write_json(events: Iterable[Event], file: TextIO) -> None:
-    """One object with a list of events, an event a line: for whoever reads all of it and whoever reads by lines."""
+    """One object with a list of events, one event per line, so that it can also be read by lines."""
     file.write('{"schema": 1, "events": [')
     separator = "\n"
     for event in events:

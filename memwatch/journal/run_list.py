@@ -20,7 +20,7 @@ from memwatch.model.units import MIB
 _BEYOND = 1 << 63
 BY_MEMWATCH = ("guard", "user")
 
-# Most lines are samples, and all that is wanted of one stands in front: a tenth of the time it takes to parse it.
+# Most lines are samples, and what is needed of one is at its start: this takes a tenth of the time of parsing it.
 _SAMPLE = re.compile(rb'\{"t":([0-9]+(?:\.[0-9]+)?),"event":"sample","job_bytes":([0-9]{1,18}),')
 
 
@@ -115,7 +115,7 @@ def _is_ordinary(path: Path) -> bool:
 
 @dataclass(slots=True)
 class _Seen:
-    """What a journal has told so far."""
+    """What was read from a journal so far."""
 
     guard: GuardId | None = None
     command: tuple[str, ...] = ()
@@ -188,7 +188,7 @@ def _state(seen: _Seen, age_s: float) -> RunStatus:
 
 
 def _whole(value: object) -> int | None:
-    """Whoever wrote the journal; and no number has four hundred digits."""
+    """A whole number that the kernel could have counted, or None: a journal can be forged."""
     return value if isinstance(value, int) and abs(value) < _BEYOND else None
 
 

@@ -27,7 +27,7 @@ from memwatch.model.units import MIB
 CAP_BYTES = 64 * MIB
 # (share of the cap, one in how many): up to that share.
 THINNING = ((0.5, 1), (0.75, 10), (1.0, 100))
-OUTPUT_RESERVE_BYTES = MIB  # beyond the cap, for the job's last words
+OUTPUT_RESERVE_BYTES = MIB  # beyond the cap, for the end of the job's output
 PROGRESS_INTERVAL_S = 0.5
 VERDICT_INTERVAL_S = 1.0
 LAST_SYNC_WAIT_S = 2.0
@@ -137,7 +137,7 @@ class Journal:
         self._peak_job_bytes = max(self._peak_job_bytes or 0, job_bytes)
 
     def progress(self, message: Mapping[str, object], t: float | None = None) -> Event:
-        """What the job says of itself; twice a second is enough, and the last word is kept for the exit."""
+        """What the job reports; at most twice a second, and the last report is kept for the exit."""
         event = events.progress_event(_now(t), message)
         if self._is_due(event, self._progress_t, PROGRESS_INTERVAL_S, self._progress_bytes):
             self._progress_t = _t(event)

@@ -1,4 +1,4 @@
-"""Names of programs, without their arguments: those may hold what nobody else should read."""
+"""Names of programs, without their arguments, which may hold secrets."""
 
 import re
 from collections.abc import Sequence

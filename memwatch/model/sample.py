@@ -11,7 +11,7 @@ class Memory:
     available_bytes: int
     swap_total_bytes: int
     swap_free_bytes: int
-    zram_bytes: int | None = None  # how much of the swap is RAM in disguise
+    zram_bytes: int | None = None  # the part of the swap that is compressed RAM
     shmem_bytes: int | None = None  # tmpfs, memfd and shared anonymous memory, mapped or not
 
 
@@ -140,7 +140,7 @@ class Sample:
     job: tuple[Process, ...] = ()
     disk_free_bytes: int | None = None
     gpus: tuple[Gpu, ...] | None = None
-    others: tuple[Process, ...] | None = None  # the biggest that are not the job's; None: nobody looked this time
+    others: tuple[Process, ...] | None = None  # the biggest that are not the job's; None: not read for this sample
     job_files_bytes: int | None = None  # tmpfs and memfd files written by the job that no process of it has mapped
     job_counters: JobCounters | None = None
     job_rest: Rest | None = None  # where `job` has only the biggest, as in journals

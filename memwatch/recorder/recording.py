@@ -94,7 +94,7 @@ class Recorder:
         return max(self._look_s - (self._clock() - sample.clock_s), 0.0)
 
     def end(self, signal_number: int | None) -> None:
-        """What comes after this was nobody's freeze: the recorder was told to stop."""
+        """The gap after this is no freeze: the recorder was stopped."""
         self._write_what_led_up()
         self._log.journal.exit(0, signal_number, "user")
         self._log.close()

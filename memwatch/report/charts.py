@@ -104,7 +104,7 @@ def _spans(spans: Sequence[tuple[str, ShadedSpan]], axis: Axis) -> Html:
 
 
 def _span(finding: Finding, axis: Axis) -> ShadedSpan | None:
-    """None if it is not in the time that is shown, or nobody knows when it was."""
+    """None if it is not in the time that is shown, or its time is unknown."""
     if finding.start_t is None:
         return None
     end_t = finding.start_t if finding.end_t is None else max(finding.end_t, finding.start_t)

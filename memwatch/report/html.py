@@ -28,12 +28,12 @@ def with_code(value: object) -> Html:
 
 def element(tag: str, *inside: Html | str, **attributes: object) -> Html:
     """`inside` that is not Html is text. An attribute ends in `_` where its name is a word of Python."""
-    told = "".join(
+    written = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{text(value)}"'
         for name, value in attributes.items()
         if value is not None
     )
-    return Html(f"<{tag}{told}>{joined(inside)}</{tag}>")
+    return Html(f"<{tag}{written}>{joined(inside)}</{tag}>")
 
 
 def joined(parts: Iterable[Html | str]) -> Html:

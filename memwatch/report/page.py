@@ -84,7 +84,7 @@ def _make_shareable(story: RunStory, redact: Redactor) -> None:
 
 
 def _what_happened(story: RunStory, diagnosis: Diagnosis | None, title: str) -> str:
-    """Before anything else: whoever gets the page sent reads no further at first."""
+    """The first line of the page: what happened, for a reader who reads no further."""
     if diagnosis is not None and diagnosis.findings:
         return diagnosis.findings[0].what
     if diagnosis is not None:
@@ -97,7 +97,7 @@ def _what_happened(story: RunStory, diagnosis: Diagnosis | None, title: str) -> 
     if story.peak_job_bytes is None:
         return f"{title}: {story.worst_level} at worst{room}."
     end = "its end was not recorded" if story.exit is None else f"it {ending(story.exit)}"
-    return f"{title} took {format_size(story.peak_job_bytes)} at most, and {_was(end)}{room}."
+    return f"{title} had a peak memory of {format_size(story.peak_job_bytes)}, and {_was(end)}{room}."
 
 
 def _was(end: str) -> str:
@@ -171,9 +171,9 @@ def _finding(letter: str, finding: Finding, zone: tzinfo | None) -> Html:
         rows.append(("Evidence", _list(finding.evidence)))
     if finding.advice:
         rows.append(("Advice", element("ol", *(element("li", with_code(item)) for item in finding.advice))))
-    told = joined(joined([element("dt", name), element("dd", inside)]) for name, inside in rows)
+    facts = joined(joined([element("dt", name), element("dd", inside)]) for name, inside in rows)
     headline = element("h3", element("span", letter, class_="letter"), with_code(finding.what))
-    return element("li", headline, element("dl", told), id=f"finding-{letter}")
+    return element("li", headline, element("dl", facts), id=f"finding-{letter}")
 
 
 def _between(finding: Finding, zone: tzinfo | None) -> str:

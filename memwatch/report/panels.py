@@ -169,14 +169,14 @@ def _gpus(story: RunStory) -> Iterator[ChartPanel]:
 def _gpu_use(story: RunStory, index: int) -> Line:
     name = f"gpu{index}_use"
     highest = story.levels.highest(name)
-    label = "busy" if highest is None else f"busy, at most {100 * highest:.0f} %"
+    label = "busy" if highest is None else f"busy; peak {100 * highest:.0f} %"
     return Line(story.levels, name, label, "gpu", is_area=True)
 
 
 def _gpu_memory(story: RunStory, gpu: Gpu, total_bytes: int) -> Line:
     name = f"gpu{gpu.index}_memory"
     highest = story.levels.highest(name) or 0
-    label = f"memory, at most {short_size(highest)} of {short_size(total_bytes)}"
+    label = f"memory; peak {short_size(highest)} of {short_size(total_bytes)}"
     return Line(story.levels, name, label, "gpu-memory", is_dashed=True, factor=1 / total_bytes)
 
 
@@ -185,9 +185,9 @@ def _sized(story: RunStory, name: str, label: str, colour: str, is_area: bool = 
 
 
 def _peak(label: str, highest: float | None, per: str = "") -> str:
-    return label if highest is None else f"{label}, at most {format_size(highest)}{per}"
+    return label if highest is None else f"{label}; peak {format_size(highest)}{per}"
 
 
 def _share(label: str, story: RunStory, name: str) -> str:
     highest = story.rates.highest(name)
-    return label if highest is None else f"{label}, at most {100 * highest:.0f} %"
+    return label if highest is None else f"{label}; peak {100 * highest:.0f} %"

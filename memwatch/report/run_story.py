@@ -25,9 +25,9 @@ RATE_S = 1.0  # rates are read over at least that: PSI moves in steps, and sampl
 GAP_INTERVALS = 2.5
 SHORTEST_GAP_S = 3.0
 LAST_INTERVALS = 9
-UNTOLD_INTERVAL_S = 1.0  # the guard's slowest interval, for journals that do not record it
+USUAL_INTERVAL_S = 1.0  # the guard's slowest interval, for journals that do not record it
 FIRST_INTERVAL_S = 5.0
-LONGEST_INTERVAL_S = 1e7  # beyond it nobody records
+LONGEST_INTERVAL_S = 1e7  # longer ones are not plausible
 OUT_OF_ORDER_S = 1.0  # events of one moment may be written in another order; more than that is a clock set back
 MOST_EVERY = 10_000  # a journal leaves out at most a hundred samples in a row
 MOST_MARKS = 200
@@ -109,7 +109,7 @@ class _Reader:
         self._anchor: Sample | None = None
         self._anchor_x = 0.0
         self._intervals_s: deque[float] = deque(maxlen=LAST_INTERVALS)
-        self._told_interval_s = UNTOLD_INTERVAL_S
+        self._set_interval_s = USUAL_INTERVAL_S
         self._level = "calm"
         self._shift_s = 0.0
         self._has_ended = False
@@ -147,8 +147,10 @@ class _Reader:
             story.start = event
         story.exit = None
         limits = event.get("limits")
-        told = limits.get("interval_s") if isinstance(limits, dict) else None
-        self._told_interval_s = told if isinstance(told, float) and 0 < told < LONGEST_INTERVAL_S else UNTOLD_INTERVAL_S
+        noted = limits.get("interval_s") if isinstance(limits, dict) else None
+        self._set_interval_s = (
+            noted if isinstance(noted, float) and 0 < noted < LONGEST_INTERVAL_S else USUAL_INTERVAL_S
+        )
 
     def _sample(self, sample: Sample, every: object) -> None:
         story, last = self.story, self._last
@@ -180,7 +182,7 @@ class _Reader:
         last_x = self._last_x
         passed_s, clock_s = x - last_x, sample.clock_s - last.clock_s
         usual_s = median(self._intervals_s) if self._intervals_s else FIRST_INTERVAL_S
-        longest_s = max(GAP_INTERVALS * max(usual_s, self._told_interval_s) * every, SHORTEST_GAP_S)
+        longest_s = max(GAP_INTERVALS * max(usual_s, self._set_interval_s) * every, SHORTEST_GAP_S)
         self._intervals_s.append(passed_s / every)
         rebooted = clock_s < 0
         if passed_s <= longest_s and not rebooted:
@@ -243,7 +245,7 @@ class _Reader:
         return values
 
     def _rates(self, sample: Sample, x: float) -> None:
-        """What was counted between two samples holds for all the time between them, also where nobody looked."""
+        """What was counted between two samples holds for all the time between them, also in a gap."""
         anchor = self._anchor
         if anchor is not None:
             span_s = sample.clock_s - anchor.clock_s

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from memwatch.channel import Channel
-from memwatch.tui.draw.glyphs import ASCII, MONOCHROME, UNICODE, ScreenOptions, speaks_unicode
+from memwatch.tui.draw.glyphs import ASCII, MONOCHROME, UNICODE, ScreenOptions, shows_unicode
 from memwatch.tui.draw.look import Look
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ LAST_S = 1.0
 def look_for(options: ScreenOptions) -> Look:
     """NO_COLOR, where it is set to anything, means what it says."""
     has_colours = not os.environ.get("NO_COLOR")
-    if options.is_ascii or not speaks_unicode(os.environ):
+    if options.is_ascii or not shows_unicode(os.environ):
         return Look(ASCII, has_colours)
     return Look(UNICODE if has_colours else MONOCHROME, has_colours)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from memwatch.cli.ui import can_draw
-from memwatch.tui.draw.glyphs import speaks_unicode
+from memwatch.tui.draw.glyphs import shows_unicode
 from memwatch.tui.themes import theme_for
 from tests.helpers import error_of, memwatch
 
@@ -28,7 +28,7 @@ def test_a_screen_is_drawn_only_where_it_can_be(environment: dict[str, str], can
 def test_ascii_can_be_drawn_without_unicode() -> None:
     environment = {"TERM": "vt100", "LC_ALL": "C"}
     assert can_draw(environment, is_ascii=True)
-    assert not speaks_unicode(environment)
+    assert not shows_unicode(environment)
 
 
 @pytest.mark.parametrize(

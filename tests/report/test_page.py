@@ -75,7 +75,10 @@ def test_findings_are_told_with_evidence_and_advice() -> None:
 def test_the_first_line_says_what_happened() -> None:
     assert f"<h1>{diagnosis().findings[0].what}</h1>" in report_page(freeze(), diagnosis(), zone=UTC)
     alone = checked(report_page(freeze(), zone=UTC)).text
-    assert "python3 prepare.py took 61.0 GiB at most, and it was killed by signal 9 (not sent by memwatch)" in alone
+    assert (
+        "python3 prepare.py had a peak memory of 61.0 GiB, and it was killed by signal 9 (not sent by memwatch)"
+        in alone
+    )
     assert "was left of 62.6 GiB (all of RAM)." in alone
     assert "<h1>No freeze and no killed job was found.</h1>" in report_page(freeze(), Diagnosis())
 

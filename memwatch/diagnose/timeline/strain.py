@@ -37,7 +37,7 @@ class Interval:
         if min(self.swapped_in_bytes, self.swapped_out_bytes) >= SWAP_BYTES_S * self.span_s:
             return Strain.SWAP
         if stalled is None:
-            return None  # Refaults alone are the daily bread of a machine that reads big files.
+            return None  # Refaults alone are usual on a machine that reads big files.
         faults, most = (self.refaults, REFAULTS_S) if self.refaults_known else (self.major_faults, MAJOR_FAULTS_S)
         if faults >= most * self.span_s:
             return Strain.CHURN

@@ -89,7 +89,7 @@ class ScreenOptions:
     theme: str = "auto"
 
 
-def speaks_unicode(environment: Mapping[str, str]) -> bool:
+def shows_unicode(environment: Mapping[str, str]) -> bool:
     """By the locale. Where none is set Python takes UTF-8, and so do today's terminals."""
     locale = next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environment.get(name))), "C.UTF-8")
     return locale.upper().replace("-", "").endswith("UTF8")

@@ -1,4 +1,4 @@
-"""When it will be done, and how sure that is, from how fast it went lately."""
+"""The time left, and how sure it is, from the recent speed."""
 
 import math
 from collections import deque
