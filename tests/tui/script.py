@@ -23,7 +23,7 @@ START_T = 1_763_300_000.0
 TOTAL_BYTES = int(44.7 * GIB)
 RESERVE_BYTES = 4 * GIB
 COMMAND = ["/usr/bin/python3", "-m", "memwatch.tokenize", "train_fineweb.txt", "--mode", "memory"]
-WARNED_S = 272  # when the guard has just begun to warn of a job that grows
+WARNED_S = 278  # when the guard has just begun to warn of a job that grows
 CARD = "NVIDIA GeForce RTX 4070 Ti"
 
 
@@ -152,7 +152,7 @@ def brief() -> list[Event]:
 
 
 def _grows(second: int) -> float:
-    return job_gib(second, 0.02) + max(second - 150, 0) * 0.28
+    return job_gib(second, 0.02) + max(second - 28, 0) * 0.14
 
 
 def _stalled_s(second: int) -> float:

@@ -24,7 +24,7 @@ from tests.tui.running import run_async
 @pytest.fixture(scope="module")
 def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("journal") / "run.jsonl"
-    events = sorted([*script.paused(), script.ended(296, 124)], key=lambda event: float(str(event["t"])))
+    events = sorted([*script.paused(), script.ended(310, 124)], key=lambda event: float(str(event["t"])))
     path.write_bytes(b"".join(encode(event) for event in events if event["event"] != "output"))
     return path
 
@@ -43,10 +43,10 @@ def test_it_begins_at_the_start_and_ends_at_the_end(replay: ReplaySource) -> Non
 
 
 def test_going_back_shows_what_was_there_before(replay: ReplaySource) -> None:
-    replay.seek(script.START_T + 100)
+    replay.seek(script.START_T + 40)
     before = replay.picture()
     replay.seek(replay.end_t)
-    replay.seek(script.START_T + 100)
+    replay.seek(script.START_T + 40)
     assert replay.picture() == before
     assert before.state == JobState.RUNNING
     assert before.peak_job_bytes is not None
