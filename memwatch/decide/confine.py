@@ -354,8 +354,9 @@ def _while_paused(
             return Action(Step.RESUME, "the pause has not helped the others", clears_job=True)
         return Action(Step.RESUME, "the others have recovered")
     headroom = forecast.headroom_bytes
-    # After a loss of memory the job goes on with the smaller limit that it has by then.
-    if headroom is not None and headroom >= (forecast.reserve_bytes / 4 if state.is_blamed else 0):
+    # After a loss of memory the job goes on with the smaller limit that it has by then, once nothing more is reclaimed.
+    enough = forecast.reserve_bytes / 4 if state.is_blamed else -forecast.reserve_bytes * MOVE_SHARE
+    if headroom is not None and headroom >= enough:
         return Action(Step.RESUME, f"{format_size(headroom)} are free for the job")
     if waited_s >= settings.deadline_after_s:
         return Action(Step.STOP, _stop_reason(state, forecast), next_step=Step.KILL)

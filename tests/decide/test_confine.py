@@ -173,7 +173,9 @@ class TestTheEnd:
         assert pause is not None
         paused = after(IS_CONFINED, pause, 100.0, By.GUARD, AUTO)
         assert step(paused, replace(lost, clock_s=105.0), CONFINED) is None
-        assert step(paused, replace(STEADY, clock_s=105.0), CONFINED) == Step.RESUME, "it was reclaimed from the job"
+        reclaimed = replace(STEADY, clock_s=105.0, headroom_bytes=-RESERVE // 16)
+        assert limit_move(CONFINED, -RESERVE // 16, RESERVE, may_rise=False) is None, "nothing more is reclaimed"
+        assert step(paused, reclaimed, CONFINED) == Step.RESUME
         assert step(paused, replace(lost, clock_s=160.0), CONFINED) == Step.STOP
 
     @pytest.mark.parametrize("suffering", [{"memory": 0.4}, {"io": 0.8}])
