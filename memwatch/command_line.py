@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 LEAST_SHARD_TOKENS = 10_000
+# A file name has 255 bytes, some of them for _train_000001.bin.
+LONGEST_NAME_BYTES = 200
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]  # Generic only in newer clicks.
@@ -80,6 +82,14 @@ def _documents(text: str) -> str:
     return text
 
 
+def _output_name(text: str) -> str:
+    if "train" in text.lower() or "val" in text.lower():
+        raise ValueError("loaders choose files by 'train' and 'val' in the name; leave these words out")
+    if not text or "/" in text or text.startswith(".") or len(text.encode()) > LONGEST_NAME_BYTES:
+        raise ValueError(f"write a file name of 1 to {LONGEST_NAME_BYTES} bytes without a slash or a leading dot")
+    return text
+
+
 class AskedReserve(NamedTuple):
     """--reserve: a size, or a share of the room that the job runs in. Which room that is, the guard knows."""
 
@@ -134,6 +144,7 @@ SIZE = Parsed("size", _positive(parse_size))
 SHARD_TOKENS = Parsed("count", _shard_tokens)
 SHARE = Parsed("ratio", _share)
 WORKERS = Parsed("auto|number", _workers, ("auto",))
+OUTPUT_NAME = Parsed("NAME", _output_name)
 DOCUMENTS = Parsed("auto|none|line|blank|TEXT", _documents, ("auto", "none", "line", "blank"))
 
 

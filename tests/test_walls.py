@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-# To be renamed: they came with the segments of the tokenizer. The list only becomes shorter.
-STILL_TWICE = {"Member", "Place", "Sampled", "Segment"}
 HEAVY = {"numpy", "textual", "tiktoken", "gigatoken", "pyarrow", "psutil", "pynvml", "requests"}
 
 
@@ -80,4 +78,4 @@ def test_no_two_modules_and_no_two_public_classes_share_a_name() -> None:
     of_rooms = [path.stem for path in modules if path.parent.name != "cli"]  # A command is named like its room.
     classes = re.findall(r"^class ([A-Z]\w*)", "\n".join(path.read_text() for path in modules), re.MULTILINE)
     twice = [name for names in (of_rooms, classes) for name, count in Counter(names).items() if count > 1]
-    assert sorted(set(twice) - STILL_TWICE) == []
+    assert twice == []

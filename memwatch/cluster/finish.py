@@ -13,7 +13,7 @@ from memwatch.cluster.shared_plan import SharedPlan
 from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
 from memwatch.storage.uploading import upload_pieces
-from memwatch.tokenize.formats import Names, header
+from memwatch.tokenize.formats import header
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import encoding_named
 
@@ -68,8 +68,10 @@ def finish_run(folder: RunFolder, plan: SharedPlan, seconds: float, peak_rss_byt
     settings = TokenizeSettings(**plan.settings)
     encoding = encoding_named(settings.encoding)
     marks = list(folder.marks(len(plan.segments)))
-    name = Names(settings.format, plan.stem).file("val", 0, sharded=True)
-    val = write_val(folder, marks, ValFile(name, lambda tokens: header(settings.format, tokens, encoding)))
+    val = None
+    if settings.val_fraction:
+        name = plan.names.file("val", 0, sharded=True)
+        val = write_val(folder, marks, ValFile(name, lambda tokens: header(settings.format, tokens, encoding)))
     write_manifest(folder, manifest_from(plan, marks, val, encoding, seconds, peak_rss_bytes))
 
 

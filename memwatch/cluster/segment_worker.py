@@ -19,7 +19,7 @@ from memwatch.cluster.worker_messages import (
 )
 from memwatch.errors import MemwatchError
 from memwatch.storage.retrying import StorageUnavailable
-from memwatch.tokenize.formats import HEADER_BYTES, Names, header
+from memwatch.tokenize.formats import HEADER_BYTES, header
 from memwatch.tokenize.interrupts import ASK_FOR_SHARDS, ASK_TO_STOP
 
 
@@ -31,7 +31,7 @@ class SegmentWorker:
         if plan is None:
             raise MemwatchError(f"{self._folder.plan_address} is missing; another process has finished the run")
         self._encoding = SegmentEncoding(plan, order.engine, order.budget_bytes)
-        self._names = Names(self._encoding.settings.format, plan.stem, plan.digits)
+        self._names = plan.names
 
     @property
     def ready(self) -> WorkerReady:

@@ -1,15 +1,15 @@
 """plan.json: what the run is, agreed upon by all its processes."""
 
 import json
-import os
 from dataclasses import dataclass
 from typing import Any
 
 from memwatch.errors import MemwatchError
 from memwatch.storage.address import name_of
+from memwatch.tokenize.formats import Names
+from memwatch.tokenize.settings import TokenizeSettings
 
 SCHEMA = 1
-LONGEST_STEM_BYTES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,9 @@ class SharedPlan:
     segments: list[Any]
 
     @property
-    def stem(self) -> str:
-        """What output files are named after, in formats that have names."""
-        name = name_of(self.inputs[0]["path"]).split(".")[0] or "tokens"
-        return os.fsdecode(os.fsencode(name)[:LONGEST_STEM_BYTES])
-
-    @property
-    def digits(self) -> int:
-        return max(4, len(str(len(self.segments) - 1)))
+    def names(self) -> Names:
+        digits = max(4, len(str(len(self.segments) - 1)))
+        return Names.of_run(TokenizeSettings(**self.settings), name_of(self.inputs[0]["path"]), digits)
 
     def to_json(self) -> bytes:
         lines = ",\n".join(json.dumps(segment, separators=(",", ":")) for segment in self.segments)

@@ -1,6 +1,6 @@
-"""Writes the machine's record: a ring of segments, of which the oldest make room.
+"""Writes the machine's record: a ring of files, of which the oldest make room.
 
-A segment is a journal (writer.py), so that a full disk, a line torn by a reset and the disk's own delays are what they
+A file is a journal (writer.py), so that a full disk, a line torn by a reset and the disk's own delays are what they
 are for every run. One that is full is packed to a tenth, which makes a week of a sample every five seconds fit; a
 crash at any moment leaves it whole, packed or not. record_files.py reads all of it.
 """
@@ -15,7 +15,7 @@ from contextlib import suppress
 from memwatch.errors import MemwatchError
 from memwatch.journal.appender import Appender
 from memwatch.journal.folder import SUFFIX, make_machine_folder, why_not
-from memwatch.journal.record_files import PACKED_SUFFIX, Segment, number_of, segments
+from memwatch.journal.record_files import PACKED_SUFFIX, RecordFile, number_of, record_files
 from memwatch.journal.writer import Journal
 from memwatch.model.units import KIB, MIB
 
@@ -25,12 +25,12 @@ SEGMENT_BYTES = 4 * MIB
 _CHUNK_BYTES = 64 * KIB
 _GZIP_FORMAT = 31  # zlib's wbits for gzip; the gzip module would cost the recorder half a MiB
 _UNFINISHED = ".tmp"
-# A disk that takes longer than this to finish a segment will finish it without us.
+# A disk that takes longer than this to finish a file will finish it without us.
 _LAST_SYNC_WAIT_S = 1.0
 
 
 class MachineLog:
-    """`journal` is the segment that is being written; `turn` begins the next one when it is full."""
+    """`journal` is the file that is being written; `turn` begins the next one when it is full."""
 
     def __init__(self, command: Sequence[str], limits: dict[str, object], segment_bytes: int = SEGMENT_BYTES) -> None:
         """Raises MemwatchError where nothing can be kept, or another recorder is at it."""
@@ -45,7 +45,7 @@ class MachineLog:
         self.journal = self._begin(continued=False)
 
     def turn(self) -> bool:
-        """True if a segment was full and the next one has begun: time to `tidy`, when the machine has a moment."""
+        """True if a file was full and the next one has begun: time to `tidy`, when the machine has a moment."""
         if self.journal.size_bytes < self._segment_bytes:
             return False
         self.journal.close(_LAST_SYNC_WAIT_S)
@@ -59,9 +59,9 @@ class MachineLog:
         """
         with suppress(OSError):
             _remove_leftovers(self._folder)
-            for segment in segments(self._folder):
-                if segment.path != self.journal.path and not segment.is_packed:
-                    pack(segment)
+            for record_file in record_files(self._folder):
+                if record_file.path != self.journal.path and not record_file.is_packed:
+                    pack(record_file)
         with suppress(OSError):
             self._make_room(kept_bytes, time.time() - kept_s)
 
@@ -76,35 +76,35 @@ class MachineLog:
         return journal
 
     def _create(self) -> tuple[int, str]:
-        number = max((segment.number for segment in segments(self._folder)), default=0) + 1
+        number = max((record_file.number for record_file in record_files(self._folder)), default=0) + 1
         name = f"{number:06d}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}{SUFFIX}"
         path = os.path.join(self._folder, name)
         return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), path
 
     def _make_room(self, kept_bytes: int, oldest_t: float) -> None:
         size_bytes = self._segment_bytes  # what the open one may grow to
-        for segment in reversed(segments(self._folder)):
-            if segment.path == self.journal.path:
+        for record_file in reversed(record_files(self._folder)):
+            if record_file.path == self.journal.path:
                 continue
-            size_bytes += segment.size_bytes
-            if size_bytes > kept_bytes or segment.written_t < oldest_t:
-                os.unlink(segment.path)
+            size_bytes += record_file.size_bytes
+            if size_bytes > kept_bytes or record_file.written_t < oldest_t:
+                os.unlink(record_file.path)
 
 
-def pack(segment: Segment) -> None:
+def pack(record_file: RecordFile) -> None:
     """Raises OSError. The plain one goes only when the packed one is on the disk, whole and under its name."""
-    packed = segment.path.removesuffix(SUFFIX) + PACKED_SUFFIX
+    packed = record_file.path.removesuffix(SUFFIX) + PACKED_SUFFIX
     unfinished = packed + _UNFINISHED
     try:
-        _compress(segment.path, unfinished)
-        os.utime(unfinished, (segment.written_t, segment.written_t))
+        _compress(record_file.path, unfinished)
+        os.utime(unfinished, (record_file.written_t, record_file.written_t))
         os.rename(unfinished, packed)
         _sync_folder(os.path.dirname(packed))
     except OSError:
         with suppress(OSError):
             os.unlink(unfinished)
         raise
-    os.unlink(segment.path)
+    os.unlink(record_file.path)
 
 
 def _compress(source: str, target: str) -> None:

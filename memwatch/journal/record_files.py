@@ -1,6 +1,6 @@
-"""Reads what `memwatch record` kept of the whole machine: the same events as a run's, in segments, oldest first.
+"""Reads what `memwatch record` kept of the whole machine: the same events as a run's, in files, oldest first.
 
-A segment is a journal of its own: `000042-20261116-053012.jsonl` while it is written, `.jsonl.gz` once it is full. The
+A file is a journal of its own: `000042-20261116-053012.jsonl` while it is written, `.jsonl.gz` once it is full. The
 number gives the order, because clocks are set back; the time is for people. What a crash left is read as far as it
 goes.
 """
@@ -16,7 +16,7 @@ from memwatch.journal.folder import SUFFIX, machine_path
 from memwatch.journal.reader import BUFFER_BYTES, lines_of, parse_event
 
 PACKED_SUFFIX = SUFFIX + ".gz"
-# How far a clock may have been set back while a segment was written, for it still to be looked into.
+# How far a clock may have been set back while a file was written, for it still to be looked into.
 CLOCK_SLACK_S = 86400.0
 
 _NAME = re.compile(r"([0-9]{6,})-[0-9]{8}-[0-9]{6}\.jsonl(\.gz)?")
@@ -25,7 +25,7 @@ _TIME = re.compile(rb'\{"t":(-?[0-9]+(?:\.[0-9]+)?),')
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class RecordFile:
     number: int
     path: str
     is_packed: bool
@@ -38,31 +38,31 @@ def read_machine_events(since_t: float | None = None, until_t: float | None = No
 
     Raises OSError where there is a record that may not be read.
     """
-    for segment in segments(machine_path()):
-        if since_t is None or segment.written_t + CLOCK_SLACK_S >= since_t:
-            for line in _lines(segment):
+    for record_file in record_files(machine_path()):
+        if since_t is None or record_file.written_t + CLOCK_SLACK_S >= since_t:
+            for line in _lines(record_file):
                 if (event := _wanted(line, since_t, until_t)) is not None:
                     yield event
 
 
-def segments(folder: str) -> list[Segment]:
+def record_files(folder: str) -> list[RecordFile]:
     """The oldest first. Of one that is there twice, because a crash came between packing and removing, the packed."""
     try:
         with os.scandir(folder) as entries:
-            found = [segment for entry in entries if (segment := _segment(entry)) is not None]
+            found = [record_file for entry in entries if (record_file := _record_file(entry)) is not None]
     except FileNotFoundError:
         return []
-    found.sort(key=lambda segment: (segment.number, segment.is_packed))
-    return list({segment.number: segment for segment in found}.values())
+    found.sort(key=lambda record_file: (record_file.number, record_file.is_packed))
+    return list({record_file.number: record_file for record_file in found}.values())
 
 
 def number_of(name: str) -> int | None:
-    """None if the file is not a segment."""
+    """None if the entry is not a file of the record."""
     match = _NAME.fullmatch(name)
     return None if match is None else int(match[1])
 
 
-def _segment(entry: os.DirEntry[str]) -> Segment | None:
+def _record_file(entry: os.DirEntry[str]) -> RecordFile | None:
     number = number_of(entry.name)
     if number is None or not entry.is_file(follow_symlinks=False):
         return None
@@ -70,15 +70,15 @@ def _segment(entry: os.DirEntry[str]) -> Segment | None:
         status = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
         return None  # Removed while we looked.
-    return Segment(number, entry.path, entry.name.endswith(PACKED_SUFFIX), status.st_size, status.st_mtime)
+    return RecordFile(number, entry.path, entry.name.endswith(PACKED_SUFFIX), status.st_size, status.st_mtime)
 
 
-def _lines(segment: Segment) -> Iterator[bytes]:
+def _lines(record_file: RecordFile) -> Iterator[bytes]:
     import gzip
     import zlib
 
     try:
-        with _opened(segment) as file:
+        with _opened(record_file) as file:
             yield from lines_of(file)
     except FileNotFoundError:
         return  # It has made room for newer ones.
@@ -86,11 +86,11 @@ def _lines(segment: Segment) -> Iterator[bytes]:
         return  # The disk has lost the rest of it.
 
 
-def _opened(segment: Segment) -> BinaryIO:
+def _opened(record_file: RecordFile) -> BinaryIO:
     import gzip
 
-    path = segment.path
-    if not segment.is_packed:
+    path = record_file.path
+    if not record_file.is_packed:
         try:
             return open(path, "rb", BUFFER_BYTES)
         except FileNotFoundError:

@@ -12,6 +12,7 @@ from memwatch import job
 from memwatch.command_line import (
     ADDRESS,
     DOCUMENTS,
+    OUTPUT_NAME,
     SECONDS,
     SHARD_TOKENS,
     SHARE,
@@ -61,6 +62,7 @@ NAME = "memwatch run tokenize"
                    "on any number of machines [default: tokens; segment for buckets].")  # fmt: skip
 @click.option("--format", "kind", type=click.Choice(get_args(Format)), default="bin", show_default=True,
               help="Output format: bin for nanoGPT, llmc for llm.c, npy for build-nanogpt.")  # fmt: skip
+@click.option("--name", type=OUTPUT_NAME, help="First part of the names of llmc and npy files [default: the input's].")
 @click.option("--encoding", metavar="NAME", default="gpt2", show_default=True, help="Encoding, by tiktoken's name.")
 @click.option("--val-ratio", type=SHARE, default="0.0005", show_default=True,
               help="Share of the text for validation.")  # fmt: skip
@@ -146,6 +148,7 @@ def request_from(options: Mapping[str, Any]) -> TokenizeRequest:
         documents=options["documents"],
         errors=options["errors"] or "replace",
         text_column=options["text_column"],
+        name=options["name"],
     )
     resources = Resources(options["engine"], options["workers"], options["max_memory"], options["block_size"])
     out = None if options["out"] is None else Path(options["out"])

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from memwatch.errors import Broken, MemwatchError
+from memwatch.on_linux import IS_LINUX
 from memwatch.tokenize.blocks import MOST_BLOCK_BYTES, BlockOpener
-from memwatch.tokenize.messages import Message, Ready, Sampled, SampleTask, Shrink, WorkerBroken, receive, send
+from memwatch.tokenize.messages import Message, Ready, SampledTokens, SampleTask, Shrink, WorkerBroken, receive, send
 from memwatch.tokenize.plan import TASKS_A_WORKER, Plan
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.settings import Resources, TokenizeSettings
@@ -32,7 +33,7 @@ def process_name(role: str) -> str:
     return f"memwatch-{role}"
 
 
-class Member:
+class CrewMember:
     """One process, as the coordinator sees it."""
 
     def __init__(self, role: str, pid: int, connection: Connection) -> None:
@@ -87,8 +88,8 @@ class Crew:
         self._not_for_others = not_for_others
         self._arguments = (settings, encoding, ranks, resources.engine)
         self._block_bytes = resources.block_bytes
-        self.workers: list[Member] = []
-        self.feeder: Member | None = None
+        self.workers: list[CrewMember] = []
+        self.feeder: CrewMember | None = None
         self.engine: str | None = None
         self.note: str | None = None
         flags = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
@@ -103,14 +104,14 @@ class Crew:
         return len(self._slots)
 
     @property
-    def members(self) -> list[Member]:
+    def members(self) -> list[CrewMember]:
         return [self.hasher, *([] if self.feeder is None else [self.feeder]), *self.workers]
 
     @property
     def is_full(self) -> bool:
         return len(self.workers) >= self._plan.workers
 
-    def hire(self, check_engine: bool = False) -> Member:
+    def hire(self, check_engine: bool = False) -> CrewMember:
         def be_worker(connection: Connection) -> None:
             from memwatch.tokenize import worker
 
@@ -131,12 +132,12 @@ class Crew:
                 case Ready(engine, note):
                     first.is_ready, self.engine, self.note = True, engine, note
                     first.send(SampleTask())
-                case Sampled(marks):
+                case SampledTokens(marks):
                     return None if marks is None else tuple((at, tokens) for at, tokens in marks)
                 case WorkerBroken(problem):
                     raise MemwatchError(problem)
 
-    def start_feeder(self) -> Member:
+    def start_feeder(self) -> CrewMember:
         if self.feeder is None:
             self.feeder = self._forked("feeder", self._be_feeder)
         return self.feeder
@@ -151,7 +152,7 @@ class Crew:
 
         Hasher(connection).work()
 
-    def least_busy(self) -> Member | None:
+    def least_busy(self) -> CrewMember | None:
         # Nobody works before the first has found the engine to be right.
         if self.engine is None:
             return None
@@ -181,7 +182,7 @@ class Crew:
             member.end()
         self.workers, self.feeder = [], None
 
-    def _forked(self, role: str, work: Callable[[Connection], None]) -> Member:
+    def _forked(self, role: str, work: Callable[[Connection], None]) -> CrewMember:
         ours, theirs = Pipe()
         others = [ours, *(member.connection for member in getattr(self, "workers", []))]
         others += [] if self.feeder is None else [self.feeder.connection]
@@ -191,14 +192,15 @@ class Crew:
             # With these open in another process, nobody would notice the end of the coordinator.
             _be(role, work, theirs, [each.fileno() for each in others] + self._not_for_others)
         theirs.close()
-        return Member(role, pid, ours)
+        return CrewMember(role, pid, ours)
 
 
 def _be(role: str, work: Callable[[Connection], Any], connection: Connection, to_close: list[int]) -> NoReturn:
     """In the forked child: never returns."""
     try:
-        with suppress(OSError), open("/proc/self/comm", "w") as name:
-            name.write(process_name(role))  # So that top and ps tell them apart.
+        if IS_LINUX:
+            with suppress(OSError), open("/proc/self/comm", "w") as name:
+                name.write(process_name(role))  # So that top and ps tell them apart.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
             signal.signal(number, signal.SIG_IGN)  # Sent to the whole job; the coordinator decides what they mean.
         signal.set_wakeup_fd(-1)

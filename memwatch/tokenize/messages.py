@@ -64,7 +64,7 @@ class SampleTask(NamedTuple):
     """Sample the inputs, to see how many tokens there will be."""
 
 
-class Place(NamedTuple):
+class WritePlace(NamedTuple):
     """Where the tokens of a block belong: (path, offset in the file, start and end among the block's bytes of tokens of
     this split). The block is done with then."""
 
@@ -139,7 +139,7 @@ class Footers(NamedTuple):
     problem: str | None = None
 
 
-class Sampled(NamedTuple):
+class SampledTokens(NamedTuple):
     """(file bytes, tokens) at places in the inputs; None if they cannot be sampled."""
 
     marks: tuple[tuple[int, float], ...] | None
@@ -218,8 +218,8 @@ class HashFailed(NamedTuple):
 
 Message = Any
 _KINDS: tuple[type, ...] = (
-    ReadTask, SlotTask, FootersTask, SampleTask, Place, Shrink, Ready, Encoded, Written, BlockFailed, WriteFailed,
-    WorkerBroken, Footers, Sampled, Feed, Fill, FeedEnded, Grow, Sync, Finish, TakeUp, Hashed, Synced, Finished,
+    ReadTask, SlotTask, FootersTask, SampleTask, WritePlace, Shrink, Ready, Encoded, Written, BlockFailed, WriteFailed,
+    WorkerBroken, Footers, SampledTokens, Feed, Fill, FeedEnded, Grow, Sync, Finish, TakeUp, Hashed, Synced, Finished,
     HashFailed,
 )  # fmt: skip
 _NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}

@@ -22,7 +22,7 @@ from typing import Any
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
-from memwatch.tokenize.formats import HEADER_BYTES, MOST_LLMC_TOKENS, Names, header
+from memwatch.tokenize.formats import HEADER_BYTES, Names, header, most_llmc_tokens
 from memwatch.tokenize.messages import Finish, Finished, Grow, Hashed, Message, Sync, TakeUp
 from memwatch.tokenize.settings import Split, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
@@ -122,9 +122,9 @@ class Outputs:
         self._send = send
         self.sharded = state.sharded
         self.complete = list(state.complete)
-        self._val = self._part("val", state.val)
         # The last one is growing; those before it have their size and wait for what is still to be written.
         self._train = deque([self._part("train", state.train)])
+        self._val = deque([self._part("val", state.val)])
         self._finishing: dict[str, _Part] = {}
         self._reported_bytes = self._hashed_bytes = 0
         self._requested: OutputState | None = None
@@ -140,56 +140,33 @@ class Outputs:
 
     def place(self, train_tokens: int, val_tokens: int) -> tuple[Places, Places]:
         """Where the tokens of the next block in order belong."""
-        places = []
-        start = 0
-        while train_tokens:
-            part = self._train[-1]
-            room = self._room_tokens(part)
-            count = train_tokens if room is None else min(train_tokens, room)
-            if count:
-                places.append(part.place(start, count))
-            start, train_tokens = start + count, train_tokens - count
-            if train_tokens:
-                self._next_shard()
-        return tuple(places), (self._val.place(0, val_tokens),) if val_tokens else ()
+        return self._place(self._train, train_tokens), self._place(self._val, val_tokens)
 
     def wrote(self, train_tokens: int, val_tokens: int) -> bool:
         """The next block in order is written. Says whether that completed a shard."""
-        completed = False
-        while train_tokens:
-            part = self._train[0]
-            count = min(train_tokens, part.placed - part.written)
-            part.written += count
-            train_tokens -= count
-            self._report(part)
-            if train_tokens or (part.is_full and part.written == part.placed):
-                self._finish(self._train.popleft())
-                completed = True
-        self._val.written += val_tokens
-        self._report(self._val)
-        return completed
+        completed_train = self._wrote(self._train, train_tokens)
+        return self._wrote(self._val, val_tokens) or completed_train
 
     def switch_to_shards(self) -> None:
         """What has its place becomes the first shard, whatever its size, and shards follow."""
         if not self.sharded:
             self.sharded = True
             if self._train[-1].placed:
-                self._next_shard()
+                self._next_shard(self._train)
                 if self._train[0].written == self._train[0].placed:
                     self._finish(self._train.popleft())
 
     def finish(self) -> None:
-        """Complete all files, the last shard too, whatever its size. Everything must have been written."""
-        (part,) = self._train
-        if part.written or not part.shard:
-            self._finish(part)
-        else:
-            part.path.unlink()
-        self._finish(self._val)
+        """Complete all files, the last shard too, whatever its size. Everything must have been written.
+
+        What stays empty and is not wanted goes with the partial folder: the hasher may not have opened it yet."""
+        for (part,), is_wanted in ((self._train, True), (self._val, self._settings.val_fraction > 0)):
+            if part.written or (is_wanted and not part.shard):
+                self._finish(part)
 
     def request_state(self) -> None:
         """Have what is written put on disk. When the hasher has done it, `state_of` says what that was."""
-        train, val = self._train[0], self._val
+        train, val = self._train[0], self._val[0]
         self._requested = OutputState(
             self.sharded, PartState(train.shard, train.written), PartState(val.shard, val.written)
         )
@@ -219,16 +196,42 @@ class Outputs:
             FileRecord(name, part.path.name, part.split, part.written, message.size_bytes, message.sha256)
         )
 
-    def _room_tokens(self, part: _Part) -> int | None:
-        """How much more a train file may hold."""
-        most = self._settings.shard_tokens if self.sharded else None
-        if self._settings.format == "llmc":
-            most = min(most or MOST_LLMC_TOKENS, MOST_LLMC_TOKENS)
-        return None if most is None else most - part.placed
+    def _place(self, parts: deque[_Part], tokens: int) -> Places:
+        places = []
+        start = 0
+        while tokens:
+            room = self._room_tokens(parts[-1])
+            count = tokens if room is None else min(tokens, room)
+            if count:
+                places.append(parts[-1].place(start, count))
+            start, tokens = start + count, tokens - count
+            if tokens:
+                self._next_shard(parts)
+        return tuple(places)
 
-    def _next_shard(self) -> None:
-        self._train[-1].is_full = True
-        self._train.append(self._part("train", PartState(shard=self._train[-1].shard + 1)))
+    def _wrote(self, parts: deque[_Part], tokens: int) -> bool:
+        completed = False
+        while tokens:
+            part = parts[0]
+            count = min(tokens, part.placed - part.written)
+            part.written += count
+            tokens -= count
+            self._report(part)
+            if tokens or (part.is_full and part.written == part.placed):
+                self._finish(parts.popleft())
+                completed = True
+        return completed
+
+    def _room_tokens(self, part: _Part) -> int | None:
+        """How much more a file may hold. Only train is cut into shards; a format may have a limit of its own."""
+        limits = [self._settings.shard_tokens] if self.sharded and part.split == "train" else []
+        if self._settings.format == "llmc":
+            limits.append(most_llmc_tokens(self._encoding))
+        return min(limits) - part.placed if limits else None
+
+    def _next_shard(self, parts: deque[_Part]) -> None:
+        parts[-1].is_full = True
+        parts.append(self._part(parts[-1].split, PartState(shard=parts[-1].shard + 1)))
 
     def _report(self, part: _Part) -> None:
         grown = part.end(part.written) - part.reported

@@ -18,7 +18,7 @@ from memwatch.job import Channel
 from memwatch.model.units import MIB
 from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.checkpoint import Totals
-from memwatch.tokenize.crew import Crew, Member
+from memwatch.tokenize.crew import Crew, CrewMember
 from memwatch.tokenize.inputs import Input
 from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.messages import (
@@ -33,13 +33,13 @@ from memwatch.tokenize.messages import (
     Hashed,
     HashFailed,
     Message,
-    Place,
     ReadTask,
     Ready,
     SlotTask,
     Synced,
     WorkerBroken,
     WriteFailed,
+    WritePlace,
     Written,
 )
 from memwatch.tokenize.outputs import Outputs, OutputState
@@ -95,7 +95,7 @@ class Pipeline:
         self._tally = Tally(inputs, start, totals)
         self._tasks = TaskSource(inputs, start, limits.task_bytes, limits.block_bytes, self._request_footers)
         # Blocks by number: who has them, what came back before its turn, and what was placed and is not written yet.
-        self._owners: dict[int, Member] = {}
+        self._owners: dict[int, CrewMember] = {}
         self._early: dict[int, Encoded | BlockFailed] = {}
         self._placed: dict[int, Encoded] = {}
         self._written: set[int] = set()
@@ -107,7 +107,7 @@ class Pipeline:
         self._is_feeding = False
         self._feed_failure: str | None = None
         # In memory mode: places of tokens that workers hold, in order.
-        self._held: deque[tuple[Member, Place]] | None = deque() if holds else None
+        self._held: deque[tuple[CrewMember, WritePlace]] | None = deque() if holds else None
         self._held_bytes = 0
         self._is_at_floor = False
         self._room_since_s: float | None = None
@@ -206,13 +206,13 @@ class Pipeline:
     def _wait(self) -> None:
         due_s = min(self._checkpointed_s + self._checkpoint_interval_s, self._reported_s + PROGRESS_INTERVAL_S)
         for key, _ in self._selector.select(max(due_s - time.monotonic(), 0)):
-            if isinstance(key.data, Member):
+            if isinstance(key.data, CrewMember):
                 self._take(key.data, key.data.receive())
             elif key.data is self._channel and self._channel is not None:
                 self._read_commands(self._channel)
         self._place()
 
-    def _take(self, member: Member, message: Message) -> None:
+    def _take(self, member: CrewMember, message: Message) -> None:
         match message:
             case Encoded():
                 self._early[message.number] = message
@@ -257,7 +257,7 @@ class Pipeline:
             if isinstance(encoded, BlockFailed):
                 raise Broken(encoded.problem) if encoded.is_broken else MemwatchError(encoded.problem)
             number, member = encoded.number, self._owners[encoded.number]
-            place = Place(number, *self._outputs.place(encoded.train_tokens, encoded.val_tokens))
+            place = WritePlace(number, *self._outputs.place(encoded.train_tokens, encoded.val_tokens))
             self._placed[number] = encoded
             self._next_to_place += 1
             if self._held is None:
@@ -265,7 +265,7 @@ class Pipeline:
             else:
                 self._hold(member, place, encoded)
 
-    def _hold(self, member: Member, place: Place, encoded: Encoded) -> None:
+    def _hold(self, member: CrewMember, place: WritePlace, encoded: Encoded) -> None:
         """In memory mode a block counts when it is held; it is written at the end, or at a switch to shards."""
         assert self._held is not None
         self._held.append((member, place))
@@ -288,7 +288,7 @@ class Pipeline:
         self._drain_placed()
         self._held_bytes = 0
 
-    def _take_written(self, member: Member, written: Written) -> None:
+    def _take_written(self, member: CrewMember, written: Written) -> None:
         member.tasks -= 1
         del self._owners[written.number]
         self._written.add(written.number)
@@ -356,7 +356,7 @@ class Pipeline:
         self._checkpoint()
         self._send_note("switched to shards, with one worker and less memory")
 
-    def _dismiss(self, member: Member) -> None:
+    def _dismiss(self, member: CrewMember) -> None:
         self._selector.unregister(member.connection)
         self._crew.workers.remove(member)
         member.end()

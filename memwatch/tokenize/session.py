@@ -34,8 +34,6 @@ from memwatch.tokenize.settings import TokenizeRequest
 from memwatch.tokenize.sizing import Expected
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 
-# A file name has 255 bytes, some of them for _train_000001.bin.
-LONGEST_STEM_BYTES = 200
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -65,8 +63,7 @@ class Session:
     @property
     def _names(self) -> Names:
         first = self._inputs[0]
-        stem = "stdin" if first.is_standard_input else Path(first.path).name.split(".")[0] or "tokens"
-        return Names(self._settings.format, os.fsdecode(os.fsencode(stem)[:LONGEST_STEM_BYTES]))
+        return Names.of_run(self._settings, "stdin" if first.is_standard_input else Path(first.path).name)
 
     def run(self) -> Result:
         if self._channel is not None:

@@ -35,6 +35,7 @@ class TokenizeSettings:
     documents: str = "auto"
     errors: Errors = "replace"
     text_column: str = "text"
+    name: str | None = None  # of the output files, where the format has one
 
     @property
     def val_fraction(self) -> Fraction:

@@ -27,15 +27,15 @@ from memwatch.tokenize.messages import (
     Encoded,
     Footers,
     FootersTask,
-    Place,
     ReadTask,
     Ready,
-    Sampled,
+    SampledTokens,
     SampleTask,
     Shrink,
     SlotTask,
     WorkerBroken,
     WriteFailed,
+    WritePlace,
     Written,
     receive,
     send,
@@ -147,7 +147,7 @@ class Worker:
                 self._tasks.append(task)
             case SlotTask() as task:
                 self._tasks.append(task)
-            case Place() as place:
+            case WritePlace() as place:
                 self._write(place)
             case Shrink(memory_budget_bytes):
                 self._budget_bytes = memory_budget_bytes
@@ -156,7 +156,7 @@ class Worker:
                 send(self._connection, self._footers(number))
             case SampleTask():
                 marks = expected_marks(self._opener, self._encoding, self._encoder)
-                send(self._connection, Sampled(marks))
+                send(self._connection, SampledTokens(marks))
 
     def _encode(self, task: ReadTask | SlotTask) -> None:
         block = EncodedBlock(self._dtype)
@@ -189,7 +189,7 @@ class Worker:
         tokens, counts = encode_block(self._encoder, block, source, task.lines_before)
         return Piece(block, tokens, counts, 0.0, time.monotonic() - began_s)
 
-    def _write(self, place: Place) -> None:
+    def _write(self, place: WritePlace) -> None:
         began_s = time.monotonic()
         block = self._held.pop(place.number)
         for split, places in (("train", place.train), ("val", place.val)):

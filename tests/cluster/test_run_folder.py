@@ -9,7 +9,6 @@ from memwatch.cluster.nodes import NodeStatus, NodeWatch, announce
 from memwatch.cluster.run_folder import RunFolder
 from memwatch.cluster.shared_plan import SharedPlan
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.formats import Names
 
 PLAN = SharedPlan({"encoding": "gpt2"}, [{"path": "a.txt", "size_bytes": 10}], [[0, 0, 5], [0, 5, 10]])
 
@@ -35,7 +34,7 @@ def test_a_plan_says_nothing_about_who_made_it() -> None:
 
 def test_the_names_of_many_shards_sort_as_they_are_read() -> None:
     plan = SharedPlan({}, [{"path": "a.txt"}], [[0, i, i + 1] for i in range(10_001)])
-    names = [Names("bin", plan.stem, plan.digits).file("train", number, True) for number in (999, 1000, 9999, 10_000)]
+    names = [plan.names.file("train", number, True) for number in (999, 1000, 9999, 10_000)]
     assert names == sorted(names)
 
 

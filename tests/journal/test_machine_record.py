@@ -13,7 +13,7 @@ import pytest
 
 from memwatch.errors import MemwatchError
 from memwatch.journal.machine_record import KEPT_BYTES, MachineLog, pack
-from memwatch.journal.record_files import read_machine_events, segments
+from memwatch.journal.record_files import read_machine_events, record_files
 from memwatch.model.units import KIB
 from tests.helpers import HANG_S
 from tests.journal.examples import fill, sample
@@ -122,7 +122,7 @@ def test_what_is_older_than_a_week_goes(folder: Path) -> None:
 def test_packing_keeps_every_byte_and_the_time(folder: Path) -> None:
     log = opened(segment_bytes=64 * KIB)
     fill_segments(log, 1)
-    first = segments(str(folder))[0]
+    first = record_files(str(folder))[0]
     plain = Path(first.path).read_bytes()
     pack(first)
     (packed,) = folder.glob("*.gz")
@@ -136,7 +136,7 @@ def test_packing_keeps_every_byte_and_the_time(folder: Path) -> None:
 def test_a_crash_while_packing_costs_nothing(folder: Path) -> None:
     log = opened(segment_bytes=4 * KIB)
     count = fill_segments(log, 2)
-    plain = [Path(segment.path) for segment in segments(str(folder))]
+    plain = [Path(segment.path) for segment in record_files(str(folder))]
     # One was half packed, one was packed and not yet removed.
     plain[0].with_name(plain[0].name + ".gz.tmp").write_bytes(b"\x1f\x8b half")
     whole = plain[1].read_bytes()
@@ -182,7 +182,7 @@ def test_a_lock_outlives_nobody(folder: Path) -> None:
                 opened()
             other.kill()
     opened().close()
-    assert [segment.number for segment in segments(str(folder))] == [1, 2, 3]
+    assert [file.number for file in record_files(str(folder))] == [1, 2, 3]
 
 
 def test_killed_at_any_moment_at_most_the_last_line_is_torn(folder: Path) -> None:

@@ -45,7 +45,7 @@ def test_output_is_exact(
     done = tokenize(real_text, "--out", tmp_path, *EXACT, *options)
     assert done.code == 0, done.err
     assert np.array_equal(read_tokens(tmp_path / "train.bin"), real_tokens)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["manifest.json", "train.bin", "val.bin"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["manifest.json", "train.bin"]
 
 
 def test_shards_put_together_are_the_stream(
@@ -58,7 +58,7 @@ def test_shards_put_together_are_the_stream(
     assert sizes[:-1] == [500_000] * (len(sizes) - 1)
     assert 0 < sizes[-1] <= 500_000
     manifest = json.loads((tmp_path / "manifest.json").read_text())
-    assert [f["name"] for f in manifest["files"]] == [p.name for p in shards(tmp_path)] + ["val.bin"]
+    assert [f["name"] for f in manifest["files"]] == [p.name for p in shards(tmp_path)]
 
 
 def test_the_split_is_the_same_for_every_engine_mode_and_number_of_workers(
@@ -99,9 +99,8 @@ def test_llm_c_can_read_the_output(tokenize: Run, real_text: Path, real_tokens: 
     assert done.code == 0, done.err
     names = sorted(p.name for p in tmp_path.glob("*.bin"))
     assert names[0] == "real_train_000001.bin"
-    assert names[-1] == "real_val_000000.bin"
     found = []
-    for name in names[:-1]:
+    for name in names:
         header = np.fromfile(tmp_path / name, dtype=np.int32, count=256)
         assert header[0] == 20240520
         assert header[1] == 1

@@ -222,3 +222,47 @@ def test_the_hash_of_a_file_with_a_header_is_that_of_the_whole_file(tmp_path: Pa
     assert [record.name for record in state.complete] == names
     for record in state.complete:
         assert hashlib.sha256((tmp_path / record.name).read_bytes()).hexdigest() == record.sha256
+
+
+@pytest.mark.parametrize(
+    ("input_name", "stem"),
+    [
+        ("fineweb.jsonl", "fineweb"),
+        ("train_fineweb.jsonl", "fineweb"),
+        ("my-notes.txt", "my-notes"),
+        ("medieval.txt", "tokens"),
+        ("validation_set.parquet", "set"),
+        ("Train.txt", "tokens"),
+        ("stdin", "stdin"),
+    ],
+)
+def test_a_name_contains_no_split_but_its_own(input_name: str, stem: str) -> None:
+    names = Names.of_run(TokenizeSettings(format="npy"), input_name)
+    assert names.stem == stem
+    assert "val" not in names.file("train", 0, sharded=True)
+    assert "train" not in names.file("val", 0, sharded=True)
+
+
+def test_llmc_files_of_both_splits_stay_below_the_limit_of_its_loader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # GIVEN a limit of 100 tokens a file
+    monkeypatch.setattr("memwatch.tokenize.formats.MOST_LLMC_BYTES", 1024 + 200)
+    writer = Writer(tmp_path, TokenizeSettings(format="llmc", mode="shard", val_ratio="0.5"))
+    # WHEN 250 tokens go to each split
+    writer.write(b"tr" * 250, b"va" * 250)
+    state = writer.finish()
+    # THEN no file has more, and nothing is lost
+    _publish(state, tmp_path)
+    for split, first in (("train", 1), ("val", 0)):
+        names = [record.name for record in state.complete if record.split == split]
+        assert names == [f"name_{split}_{first + i:06d}.bin" for i in range(3)]
+        assert [record.tokens for record in state.complete if record.split == split] == [100, 100, 50]
+        data = b"".join((tmp_path / name).read_bytes()[1024:] for name in names)
+        assert data == (b"tr" if split == "train" else b"va") * 250
+
+
+def test_without_a_share_for_validation_there_is_no_val_file(tmp_path: Path) -> None:
+    writer = Writer(tmp_path, TokenizeSettings(val_ratio="0"))
+    writer.write(b"tr" * 10)
+    assert [record.name for record in writer.finish().complete] == ["train.bin"]
