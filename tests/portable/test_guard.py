@@ -39,8 +39,13 @@ def helpers_of(guard: int, *apart_from: int) -> list[int]:
     return [child.pid for child in psutil.Process(guard).children() if child.pid not in apart_from]
 
 
-def commands_of(tree: PortableTree) -> set[str]:
-    return {process.command for process in tree.read({os.getpid()}, 1.0)}
+def commands_of(tree: PortableTree, spared: set[int]) -> set[str]:
+    return {process.command for process in tree.read({os.getpid()}, 1.0, spared)}
+
+
+def children_of_the_test() -> set[int]:
+    """Servers of other tests, which run as long as the tests do."""
+    return {process.pid for process in psutil.Process().children(recursive=True)}
 
 
 @pytest.mark.parametrize(
@@ -211,6 +216,7 @@ class TestNeverAStranger:
 
     def test_neighbours_in_the_same_session_and_spared_processes_are_not_the_job(self) -> None:
         script = "sleep 1000 & wait"
+        others = children_of_the_test()
         with (
             subprocess.Popen(["sh", "-c", script], process_group=0) as job,
             subprocess.Popen(["sleep", "1000"], process_group=0) as neighbour,
@@ -219,7 +225,7 @@ class TestNeverAStranger:
             child = psutil.Process(job.pid).children()[0].pid
             tree = PortableTree(os.getpid())
             try:
-                spared = {neighbour.pid}
+                spared = others | {neighbour.pid}
                 assert {p.pid for p in tree.read({os.getpid()}, 0.0, spared)} == {job.pid, child}
                 # The child is an orphan from here on: known by pid and start time.
                 job.kill()
@@ -232,15 +238,17 @@ class TestNeverAStranger:
     def test_an_orphan_is_found_by_the_group_that_the_job_leads(self) -> None:
         """It was never seen under its parent: only its process group says whose it is."""
         script = "sleep 1001 & read line; (sleep 1000 &); wait"
+        spared = children_of_the_test()
         with subprocess.Popen(["sh", "-c", script], process_group=0, stdin=subprocess.PIPE) as job:
             assert job.stdin is not None
             tree = PortableTree(os.getpid())
-            wait_until(lambda: len(tree.read({os.getpid()}, 0.0)) == 2, "the job has a child")
-            job.stdin.write(b"go\n")
-            job.stdin.close()
-            wait_until(lambda: "sleep 1000" in commands_of(tree), "the orphan is found")
-            for process in tree.read({os.getpid()}, 2.0):
-                send(process.pid, signal.SIGKILL)
+            try:
+                wait_until(lambda: len(tree.read({os.getpid()}, 0.0, spared)) == 2, "the job has a child")
+                job.stdin.write(b"go\n")
+                job.stdin.close()
+                wait_until(lambda: "sleep 1000" in commands_of(tree, spared), "the orphan is found")
+            finally:
+                os.killpg(job.pid, signal.SIGKILL)  # Its leader is not reaped yet: the group is still the job's.
 
 
 def test_where_psutil_reads_no_memory_either_it_refuses_unless_told(
