@@ -21,7 +21,7 @@ from memwatch.storage.address import is_remote
 from memwatch.tokenize.blocks import Block, BlockLayout, BlockReader, ReadPosition
 from memwatch.tokenize.cuts import TextCuts, View
 from memwatch.tokenize.documents import separator_named
-from memwatch.tokenize.inputs import Input, PlainFile
+from memwatch.tokenize.inputs import Input, InputChanged, PlainFile
 from memwatch.tokenize.rows import Rows
 
 PIECE_BYTES = 32 * KIB
@@ -130,12 +130,15 @@ class InputSampler:
             if now_s > until_s and is_enough(count, least, until_s):
                 break
             stop_s = now_s + max(until_s - now_s, 0) * stretch.size_bytes / left_bytes
-            self._enter(stretch, stop_s, least if len(self._stretches) == 1 else 1)
+            try:
+                self._enter(stretch, stop_s, least if len(self._stretches) == 1 else 1)
+            except InputChanged as error:
+                raise self._became_shorter() from error
             left_bytes -= stretch.size_bytes
             count += len(stretch.cells)
         is_local = not is_remote(self.source.path)
         if not count and is_local and os.path.getsize(self.source.path) < (self.source.size_bytes or 0):
-            raise MemwatchError(f"{self.source.name} became shorter during sampling; try again when it is complete")
+            raise self._became_shorter()
         if not count and self._stretches:  # All random places were behind the start of the last record.
             self._stretches[0].ended = False
             self._enter(self._stretches[0], -math.inf, 1, at_random=False)
@@ -149,6 +152,9 @@ class InputSampler:
                 for number, (size, count) in enumerate(rows.group_sizes())
                 if count
             ]
+
+    def _became_shorter(self) -> MemwatchError:
+        return MemwatchError(f"{self.source.name} became shorter during sampling; try again when it is complete")
 
     def _enter(self, stretch: _Stretch, until_s: float, least: int, at_random: bool = True) -> None:
         """Count one piece of every stride, to the end of the stretch or of the time. In a plain file that is one."""

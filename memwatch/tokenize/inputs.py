@@ -46,6 +46,13 @@ _JSONL_SUFFIXES = {".jsonl", ".ndjson"}
 _PACKING_SUFFIXES = {".gz", ".zst", ".gzip", ".zstd"}
 
 
+class InputChanged(MemwatchError):
+    """The file is not what it was when the run began."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} changed while it was read; when it is complete, start over with --fresh")
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
     """A file to read, as it was when the run began. Standard input has no size, time or fingerprint."""
@@ -94,14 +101,14 @@ class Input:
         if is_remote(self.path):
             info = _object(self.path)
             if (info.size_bytes, _object_fingerprint(info)) != (self.size_bytes, self.fingerprint):
-                raise MemwatchError(_changed(self.name))
+                raise InputChanged(self.name)
             return
         try:
             now = os.stat(self.path)
         except OSError as error:
             raise MemwatchError(f"{self.name} was removed while it was read: {error.strerror}") from error
         if (now.st_size, now.st_mtime_ns) != (self.size_bytes, self.modified_ns):
-            raise MemwatchError(_changed(self.name))
+            raise InputChanged(self.name)
 
     def forget(self) -> None:
         """Drop it from the page cache: it is read once."""
@@ -297,7 +304,7 @@ class PlainFile:
             except OSError as error:
                 raise MemwatchError(f"cannot read the rest of {self.source.name}: {error.strerror}") from error
             if not data:
-                raise MemwatchError(_changed(self.source.name))
+                raise InputChanged(self.source.name)
             parts.append(data)
             start += len(data)
         return parts[0] if len(parts) == 1 else b"".join(parts)
@@ -332,10 +339,6 @@ def _opened(path: str) -> int:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise MemwatchError(f"cannot read {path}: {error.strerror}") from error
-
-
-def _changed(name: str) -> str:
-    return f"{name} changed while it was read; when it is complete, start over with --fresh"
 
 
 class ReadOnce(io.FileIO):

@@ -13,6 +13,7 @@ import pytest
 from memwatch.channel import VARIABLE
 from memwatch.errors import MemwatchError
 from memwatch.journal.folder import make_runs_folder, open_journal
+from memwatch.tokenize.checkpoint import SCHEMA
 from tests.faults.jobs import PARTIAL
 from tests.guard.processes import Watched, wait_until
 from tests.helpers import Finished, error_of, memwatch, open_to_others
@@ -102,7 +103,7 @@ def test_a_forged_checkpoint_removes_and_renames_nothing_elsewhere(
     record = {"name": "../precious", "part": "x", "split": "train", "tokens": 1, "size_bytes": 2, "sha256": ""}
     part = {"shard": 0, "tokens": 0, "sha256": ""}
     forged = {
-        "schema": 1, "settings": {}, "inputs": [], "position": {}, "totals": {}, "replaces": [], "finished": True,
+        "schema": SCHEMA, "settings": {}, "inputs": [], "position": {}, "totals": {}, "replaces": [], "finished": True,
         "outputs": {"sharded": False, "train": part, "val": part, "complete": [record]},
     }  # fmt: skip
     for more in ({}, {"replaces": ["../precious"], "outputs": {**forged["outputs"], "complete": []}}):  # type: ignore[dict-item]
