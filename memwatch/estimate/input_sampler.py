@@ -34,7 +34,7 @@ FEW_GROUPS = 8
 LENGTH_BYTES = 4  # of a text in parquet, beside the text
 # Parquet's metadata does not say quite how much text there is: 0.4 % less was measured, and more if texts repeat.
 METADATA_WITHIN = 0.01
-# So tokens come out 0.6 to 1.4 % too high where many small row groups repeat texts (measured on two collections).
+# With many small row groups tokens come out 0.9 to 1.5 % too high, for a reason not found yet.
 PARQUET_WITHIN = 0.02
 TOKEN_COUNT = "token_count"
 TOKEN_COUNT_SHARE = 0.25  # of the time

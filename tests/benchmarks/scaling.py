@@ -45,7 +45,7 @@ class WaitingEngine:
         """It remembers nothing."""
 
     def reference_engine(self) -> engines.Tiktoken:
-        raise NotImplementedError
+        raise AssertionError("the waiting engine has no reference")
 
 
 def _simulated(*_: object) -> engines.Chosen:
