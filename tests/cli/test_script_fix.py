@@ -85,3 +85,12 @@ def test_an_input_is_needed(folder: Path) -> None:
 
 def test_the_help_says_that_the_script_is_run() -> None:
     assert "runs the script and the copy on a sample" in " ".join(memwatch("diagnose", "--help").out.split())
+
+
+def test_what_the_proof_itself_holds_is_not_taken_for_the_scripts_memory(folder: Path) -> None:
+    """A token for each byte: output of twice the sample, which the proof compared in memory."""
+    script = SCRIPT.replace("[sum(map(ord, word)) % 50000 for word in text.split()]", "list(text.encode())")
+    (folder / "prepare.py").write_text(script)
+    done = fix(folder)
+    assert (done.code, done.err) == (0, "")
+    assert "same bytes in train.bin" in done.out

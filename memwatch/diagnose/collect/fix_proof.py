@@ -5,6 +5,7 @@ sample, with limits on time, memory and file size. Nothing is written beside the
 """
 
 import ast
+import hashlib
 import os
 import resource
 import signal
@@ -38,7 +39,10 @@ class FixProof:
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
-    files: dict[str, bytes]
+    """`peak_bytes` is never less than this process held at the fork: the kernel counts what was there before exec. So
+    nothing that grows with the sample is held here, neither the sample nor the files: only their SHA-256."""
+
+    files: dict[str, str]
     peak_bytes: int
 
 
@@ -50,7 +54,7 @@ def prove(script: Path, source: str, fixed: str, input_path: Path) -> FixProof:
     for times in (1, TIMES):
         for is_fixed in (False, True):
             text = fixed if is_fixed else source
-            runs[is_fixed, times] = _run(script, text, sample * times, way, "rewritten" if is_fixed else "original")
+            runs[is_fixed, times] = _run(script, text, sample, times, way, "rewritten" if is_fixed else "original")
         original, rewritten = runs[False, times], runs[True, times]
         if not original.files:
             raise NotSure("the original writes no file on the sample, so there is nothing to compare")
@@ -97,21 +101,28 @@ def _is_same(path: Path, other: Path) -> bool:
         return False
 
 
-def _run(script: Path, text: str, data: bytes, way: str | None, which: str) -> _Ran:
+def _run(script: Path, text: str, data: bytes, times: int, way: str | None, which: str) -> _Ran:
     with tempfile.TemporaryDirectory(prefix="memwatch-fix-") as name:
         folder = Path(name)
         copy, sample = folder / script.name, folder / (way or "sample.txt")
         sample.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(text)
-        sample.write_bytes(data)
+        with open(sample, "wb") as file:
+            for _ in range(times):
+                file.write(data)
         command = [sys.executable, str(copy), *([] if way is not None else [str(sample)])]
         peak_bytes = _confined(command, folder, script, which)
         files = {
-            str(path.relative_to(folder)): path.read_bytes()
+            str(path.relative_to(folder)): _sha256(path)
             for path in sorted(folder.rglob("*"))
             if path.is_file() and path not in (copy, sample) and "__pycache__" not in path.parts
         }
         return _Ran(files, peak_bytes)
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _confined(command: list[str], folder: Path, script: Path, which: str) -> int:
