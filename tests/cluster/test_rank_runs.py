@@ -107,9 +107,12 @@ def test_two_commands_at_once_do_no_harm_and_say_so(start: Start, real_text: Pat
 
 
 def test_attach_shows_the_processes_through_the_folder(start: Start, real_text: Path, tmp_path: Path) -> None:
-    rank = start(real_text, tmp_path, 0, 2)
-    wait_for_marks(tmp_path, 1)
-    done = memwatch("attach", tmp_path)
+    # GIVEN a run that is not over before somebody has looked
+    text, out = tmp_path / "text.txt", tmp_path / "out"
+    text.write_bytes(real_text.read_bytes() * 10)
+    rank = start(text, out, 0, 2)
+    wait_for_marks(out, 1)
+    done = memwatch("attach", out)
     assert done.code == 0, done.err
     assert "segments" in done.out
     assert "rank 0 of 2  1 worker" in done.out

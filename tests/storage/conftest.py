@@ -1,4 +1,4 @@
-"""The S3 server that the tests of storage share."""
+"""The S3 server that the tests of a module share. It ends with them, so that no other test takes it for a job."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import pytest
 from tests.storage.s3_server import environment, running_server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def s3_port() -> Iterator[int]:
     with running_server() as port:
         yield port
