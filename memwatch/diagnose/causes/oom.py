@@ -8,6 +8,7 @@ from memwatch.diagnose.causes.oom_holder import Holder, holder_of, unaccounted_b
 from memwatch.diagnose.causes.phrases import SINCE_BOOT_S, clock, forecast_of, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
+from memwatch.diagnose.logs.log_events import LogEvents
 from memwatch.diagnose.logs.oom_kill import LimitKind, NoVictim, OomKill, Shortage
 from memwatch.diagnose.timeline.growth import Growth
 from memwatch.model.units import format_duration, format_size
@@ -333,7 +334,7 @@ def _by_hand_finding(kills: list[OomKill], evidence: Evidence) -> Finding:
 
 
 def _enough_free_finding(kills: list[OomKill], evidence: Evidence) -> Finding:
-    kill = kills[0]
+    kill, page_bytes = kills[0], (evidence.log or LogEvents()).page_bytes
     free, zone, order = format_size(kill.free_bytes or 0), kill.tight_zone, kill.order or 0
     is_zone = kill.shortage == Shortage.ZONE and zone is not None
     if is_zone and zone is not None:
@@ -344,7 +345,7 @@ def _enough_free_finding(kills: list[OomKill], evidence: Evidence) -> Finding:
             "Use a 64-bit kernel, which has no such zone; `slabtop -o -s c | head` shows what the kernel holds there."
         )
     else:
-        size = format_size(4096 << min(order, 30))
+        size = format_size(page_bytes << order)
         what = f"{free} of memory was free, but no piece of {size} (order {order})"
         why = f"{kill.invoked_by or 'the kernel'} asked for {size} in one piece; free memory was in smaller pieces"
         advice = "sysctl -w vm.min_free_kbytes=262144; echo 1 > /proc/sys/vm/compact_memory: larger pieces stay free."

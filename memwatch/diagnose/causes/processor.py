@@ -5,10 +5,8 @@ from memwatch.diagnose.causes.phrases import listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
 from memwatch.diagnose.logs.fault_values import AllocationFailure, HardwareError, Lockup, Overheating, Part, Stuck
+from memwatch.diagnose.logs.log_events import LogEvents
 from memwatch.model.units import format_size
-
-PAGE_BYTES = 4096
-MOST_ORDER = 30
 
 
 def lockup_findings(evidence: Evidence) -> list[Finding]:
@@ -132,19 +130,19 @@ def overheating_findings(evidence: Evidence) -> list[Finding]:
 
 def allocation_findings(evidence: Evidence) -> list[Finding]:
     """Requests that failed at once. The kernel reports them, and nobody is killed."""
-    log = evidence.log
-    events = [] if log is None else [event for event in log.events if isinstance(event, AllocationFailure)]
+    log = evidence.log or LogEvents()
+    events = [event for event in log.events if isinstance(event, AllocationFailure)]
     return [
-        _allocation_finding(kept, evidence)
+        _allocation_finding(kept, log.page_bytes, evidence.now_t)
         for kept in ([event for event in events if event.order], [event for event in events if not event.order])
         if kept
     ]
 
 
-def _allocation_finding(events: list[AllocationFailure], evidence: Evidence) -> Finding:
+def _allocation_finding(events: list[AllocationFailure], page_bytes: int, now_t: float) -> Finding:
     largest = max(events, key=lambda event: event.order)
     names = listed(list(dict.fromkeys(event.name for event in events)))
-    size = format_size(PAGE_BYTES << min(largest.order, MOST_ORDER))
+    size = format_size(page_bytes << largest.order)
     known_t = [event.t for event in events if event.t is not None]
     is_large = largest.order > 0
     return Finding(
@@ -156,7 +154,7 @@ def _allocation_finding(events: list[AllocationFailure], evidence: Evidence) -> 
         " lost, or the request is repeated.",
         Confidence.HIGH if is_large else Confidence.MEDIUM,
         tuple(
-            f"kernel log{moment(event.t, evidence.now_t)}: {event.name}, order {event.order}" for event in events[:3]
+            f"kernel log{moment(event.t, now_t)}: {event.name}, order {event.order}" for event in events[:3]
         ),
         (
             "sysctl -w vm.min_free_kbytes=262144: the kernel keeps more free"

@@ -51,8 +51,8 @@ _HOT = re.compile(
     r"(?:\(total events = (?P<times>\d+)\)|$)"
 )
 _TOO_HOT = re.compile(r".*critical temperature reached", re.IGNORECASE)
-_ALLOCATION = re.compile(r"(?P<name>.{1,32}?): page allocation failure[:.] order:(?P<order>\d+)")
-_ALLOCATION_2_4 = re.compile(r"(?P<name>__alloc_pages): (?P<order>\d+)-order allocation failed")
+_ALLOCATION = re.compile(r"(?P<name>.{1,32}?): page allocation failure[:.] order:(?P<order>\d\d?)\b")
+_ALLOCATION_2_4 = re.compile(r"(?P<name>__alloc_pages): (?P<order>\d\d?)-order allocation failed")
 
 # One of these stands in every line that reports a fault; nearly all lines of a log have none, and cost one look.
 HINT = (

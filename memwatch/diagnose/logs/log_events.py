@@ -18,7 +18,11 @@ from memwatch.diagnose.logs.log_lines import KERNEL, LogLine
 from memwatch.diagnose.logs.oom_kill import OomKill
 from memwatch.diagnose.logs.oom_report import HINT as OOM_HINT
 from memwatch.diagnose.logs.oom_report import OomReader
+from memwatch.model.units import KIB
 
+# Of another machine's log that does not state its page size (the free lists of an OOM report do). All x86 machines
+# and most others have this one.
+ASSUMED_PAGE_BYTES = 4 * KIB
 MOST_EVENTS = 200
 MOST_FRAMES = 60  # of a hung task's stack; it is followed by registers and by other lines
 
@@ -134,6 +138,7 @@ class LogEvents:
     lines: int = 0
     platforms: frozenset[Platform] = frozenset()
     pod_limit: str | None = None  # as kubectl shows it: "512Mi"
+    page_bytes: int = ASSUMED_PAGE_BYTES
 
     def of(self, kind: type) -> list[LogEvent]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -148,7 +153,7 @@ class _Hung:
     lines: int = 0
 
 
-def read_log(lines: Iterable[LogLine], page_bytes: int = 4096) -> LogEvents:
+def read_log(lines: Iterable[LogLine], page_bytes: int = ASSUMED_PAGE_BYTES) -> LogEvents:
     reader = _Reader(OomReader(page_bytes))
     for line in lines:
         reader.feed(line)
@@ -193,7 +198,14 @@ class _Reader:
         # A kernel line can stand in two files; the same event twice is one.
         events = sorted(dict.fromkeys(events), key=lambda event: event.t if event.t is not None else float("-inf"))
         return LogEvents(
-            tuple(events), left_out, self.start_t, self.end_t, self.lines, frozenset(self.platforms), self.pod_limit
+            tuple(events),
+            left_out,
+            self.start_t,
+            self.end_t,
+            self.lines,
+            frozenset(self.platforms),
+            self.pod_limit,
+            self.oom.page_bytes,
         )
 
     def _kernel(self, line: LogLine) -> None:

@@ -15,6 +15,8 @@ _COUNT = re.compile(r"\b(?P<key>[a-z_]+):(?P<pages>\d+)\b(?!kB)")
 _COUNTED = re.compile(
     r"\s*(?:active_anon|active_file|unevictable|slab_reclaimable|mapped|free|shmem|kernel_misc):?\S*:?\d"
 )
+# 'Node 0 DMA: 1*4kB (U) 0*8kB ...': the free lists begin with pieces of one page.
+_FREE_LISTS = re.compile(r"(?:Node \d+ )?(?:DMA32|DMA|Normal|HighMem|Movable): \d+\*(?P<kib>\d+)kB")
 _ZONE = re.compile(
     r"(?:Node \d+ )?(?P<zone>DMA32|DMA|Normal|HighMem|Movable) free:(?P<free>\d+)kB.*? min:(?P<min>\d+)kB"
 )
@@ -23,6 +25,12 @@ _ZONE = re.compile(
 def is_memory_line(text: str) -> bool:
     """A line that begins the memory part, or stands alone in a cut report."""
     return "Mem-Info:" in text or any(form.match(text) for form in (_RAM, _FREE_SWAP, _TOTAL_SWAP))
+
+
+def page_bytes_in(text: str) -> int | None:
+    """The page size of the machine that wrote this line, if the line states it."""
+    lists = _FREE_LISTS.match(text)
+    return None if lists is None else int(lists["kib"]) * KIB
 
 
 @dataclass(slots=True)

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from memwatch.diagnose.logs.oom_kill import LimitKind, NoVictim, OomKill
-from memwatch.diagnose.logs.oom_memory import MemoryCounts, is_memory_line
+from memwatch.diagnose.logs.oom_memory import MemoryCounts, is_memory_line, page_bytes_in
 from memwatch.diagnose.logs.oom_table import ProcessTable, is_table_head
 from memwatch.model.units import KIB
 
 LONGEST_REPORT_S = 60.0  # over a serial console a long table takes many seconds
 MOST_KILLED = 64
 
-_INVOKED = re.compile(r"(?P<name>.{1,32}?) invoked oom-killer: (?:.*?order=(?P<order>-?\d+))?")
+_INVOKED = re.compile(r"(?P<name>.{1,32}?) invoked oom-killer: (?:.*?order=(?P<order>-?\d\d?)\b)?")
 _SYSRQ = re.compile(r"(?i)sysrq ?: (?:Manual OOM execution|OOM)")
 _VERDICT = re.compile(r"oom-kill:constraint=(?P<constraint>CONSTRAINT_\w+),")
 _MEMCG = re.compile(r",oom_memcg=(?P<path>/.*?),task_memcg=")
@@ -89,8 +89,8 @@ class _Open:
 class OomReader:
     """Takes the kernel's lines one by one. Reports never interleave: the kernel makes them under a lock."""
 
-    def __init__(self, page_bytes: int = 4 * KIB) -> None:
-        self._page_bytes = page_bytes
+    def __init__(self, page_bytes: int) -> None:
+        self.page_bytes = page_bytes  # until a line states another
         self._open: _Open | None = None
         self._killed: deque[int] = deque(maxlen=MOST_KILLED)  # the last victims
         self._chosen: tuple[int, LimitKind] | None = None  # of the first of the two lines that old kernels print
@@ -140,7 +140,7 @@ class OomReader:
             yield replace(self._made(report, report.t, pid, name, None, None), no_victim=report.no_victim)
 
     def _begin(self, t: float | None) -> _Open:
-        self._open = _Open(t, ProcessTable(self._page_bytes), MemoryCounts(self._page_bytes))
+        self._open = _Open(t, ProcessTable(self.page_bytes), MemoryCounts(self.page_bytes))
         self.is_reading = True
         return self._open
 
@@ -184,7 +184,10 @@ class OomReader:
             self._take(self._report(t), text)
 
     def _take(self, report: _Open, text: str) -> None:
-        if report.table.take(text):
+        if (page_bytes := page_bytes_in(text)) is not None:
+            # Before everything else in the report that counts pages, but for counters, which are converted at its end.
+            self.page_bytes = report.table.page_bytes = report.memory.page_bytes = page_bytes
+        elif report.table.take(text):
             report.is_oom = True  # The kernel prints this table for an OOM kill only.
         elif (verdict := _VERDICT.match(text)) is not None:
             self._take_verdict(report, verdict["constraint"], text)

@@ -82,3 +82,21 @@ def test_a_program_cannot_be_taken_for_the_kernel() -> None:
     assert (
         read("1794813543.0 desk evil: Out of memory: Killed process 1 (init) total-vm:1kB, anon-rss:1kB").events == ()
     )
+
+
+def test_the_page_size_is_the_one_that_the_log_states() -> None:
+    log = read(
+        "[ 4211.101] python3 invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP), order=0",
+        "[ 4211.102] Mem-Info:",
+        "[ 4211.102] active_anon:21 inactive_anon:243200 isolated_anon:0 free:1102",
+        "[ 4211.103] Node 0 Normal: 1022*64kB (UM) 40*128kB (U) 0*256kB 0*512kB 0*1024kB = 70528kB",
+        "[ 4211.104] 262144 pages RAM",
+        "[ 4211.105] [  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name",
+        "[ 4211.106] [   2250]  1000  2250   250112   243210  1048576        0             0 python3",
+        "[ 4211.107] Out of memory: Killed process 2250 (python3) total-vm:16007168kB, anon-rss:15565440kB",
+    )
+    (kill,) = log.of(OomKill)
+    assert isinstance(kill, OomKill)
+    assert (log.page_bytes, kill.ram_bytes) == (64 * KIB, 16 * GIB)
+    assert kill.biggest == (Row(2250, "python3", 243210 * 64 * KIB, 0),)
+    assert kill.anonymous_bytes == 243221 * 64 * KIB
