@@ -81,6 +81,7 @@ class Process:
     # No page cache. None: not known yet.
     own_bytes: int | None = None
     major_faults: int | None = None  # since it started
+    name: str | None = None  # that a forked process gave itself, where it differs from its parent's
 
     @property
     def ram_bytes(self) -> int:

@@ -333,7 +333,13 @@ class Members:
             command=self._command(member),
             own_bytes=own_bytes,
             major_faults=reading.stat.major_faults,
+            name=self._own_name(member),
         )
+
+    def _own_name(self, member: Member) -> str | None:
+        parent = None if member.parent_key is None else self._members.get(member.parent_key)
+        is_own = member.is_forked and parent is not None and parent.comm != member.comm
+        return shown_text(member.comm) if is_own else None
 
     def _command(self, member: Member) -> str:
         if member.command is not None:

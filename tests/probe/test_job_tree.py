@@ -209,6 +209,14 @@ def test_a_real_name_with_parentheses_is_read(shell: Shell, tmp_path: Path) -> N
     assert (process.parent_pid, process.state) == (top.pid, "S")
 
 
+def test_a_real_forked_process_has_the_name_that_it_gave_itself(shell: Shell) -> None:
+    fork = "import os, time; child = os.fork()\nif not child: open('/proc/self/comm', 'w').write('memwatch-hasher')\n"
+    top = shell(f'exec "{sys.executable}" -c "{fork}print(os.getpid(), flush=True); time.sleep(60)"')
+    assert {printed_pid(top), printed_pid(top)} > {top.pid}
+    parent, child = JobTree("/proc").read({top.pid}, 0.0)
+    assert (parent.name, child.name) == (None, "memwatch-hasher")
+
+
 def test_a_real_grandchild_counts_after_its_parent_has_ended(shell: Shell) -> None:
     top = shell("sh -c 'sleep 60 & echo $!; wait' & wait; exec sleep 60")
     sleeper = printed_pid(top)

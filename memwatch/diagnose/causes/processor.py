@@ -153,9 +153,7 @@ def _allocation_finding(events: list[AllocationFailure], page_bytes: int, now_t:
         else "It was needed at once, where the kernel may not wait (GFP_ATOMIC, often for network packets): a packet is"
         " lost, or the request is repeated.",
         Confidence.HIGH if is_large else Confidence.MEDIUM,
-        tuple(
-            f"kernel log{moment(event.t, now_t)}: {event.name}, order {event.order}" for event in events[:3]
-        ),
+        tuple(f"kernel log{moment(event.t, now_t)}: {event.name}, order {event.order}" for event in events[:3]),
         (
             "sysctl -w vm.min_free_kbytes=262144: the kernel keeps more free"
             + ("; echo 1 > /proc/sys/vm/compact_memory: joins free pieces." if is_large else "."),

@@ -133,10 +133,10 @@ def _trend(steps: tuple[int, ...], look: Look) -> str:
 
 
 def _command(process: Process, parents: dict[int, Process]) -> str:
-    """Where a program lies matters less than what it was told; and of a copy of its parent, that it is one."""
+    """A program without its path; a forked copy of its parent by the name that it gave itself."""
     parent = parents.get(process.parent_pid)
     if parent is not None and parent.command == process.command:
-        return "worker"
+        return (process.name or "worker").removeprefix("memwatch-")
     program, space, rest = process.command.partition(" ")
     if rest.startswith(_TOKENIZER):
         return f"tokenize{rest.removeprefix(_TOKENIZER)}"

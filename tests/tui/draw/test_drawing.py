@@ -1,5 +1,7 @@
 """Lines, bars, charts and layouts."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -167,3 +169,11 @@ def test_swap_has_a_column_only_where_there_is_swap() -> None:
         sample = Sample(0.0, 0.0, Memory(1 << 34, 1 << 33, swap_total_bytes, swap_total_bytes))
         picture = Picture(sample=sample, processes=(ProcessRow(process),))
         assert ("SWAP" in text_of(processes.lines(picture, Look(UNICODE), 90, 5)[0])) is is_shown
+
+
+def test_forked_processes_are_shown_by_the_names_that_they_gave_themselves() -> None:
+    parent = Process(7, 1, 0, "R", 1, 0, 0.0, None, None, "/usr/bin/python3 -m memwatch.tokenize x.txt")
+    children = [replace(parent, pid=pid, parent_pid=7, name=name) for pid, name in ((8, "memwatch-hasher"), (9, None))]
+    picture = Picture(processes=tuple(ProcessRow(process) for process in (parent, *children)))
+    rows = map(text_of, processes.lines(picture, Look(UNICODE), 70, 10)[1:])
+    assert {row.split()[0]: row.split()[-1] for row in rows} == {"7": "x.txt", "8": "hasher", "9": "worker"}
