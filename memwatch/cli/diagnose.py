@@ -91,13 +91,9 @@ def diagnose(
             raise UsageError("--html cannot be used with --script: a script has no recorded samples to draw")
         if run is not None:
             raise UsageError("give either RUN or --script, not both")
-        if fix:
-            from memwatch.cli.script_fix import fix_script
+        from memwatch.cli.script import fix_script, show_script
 
-            return fix_script(script, input_path)
-        from memwatch.cli.script import show_script
-
-        return show_script(script, input_path, as_json)
+        return fix_script(script, input_path) if fix else show_script(script, input_path, as_json)
     if fix:
         raise UsageError("--fix needs --script: it is the file to rewrite")
     if log_file is not None or boot is not None:

@@ -44,7 +44,9 @@ USUAL_WIDTH = 100
 @click.option(
     "--workers", type=WORKERS, metavar="auto|N", default="auto", show_default=True, help="Number of worker processes."
 )
-@click.option("--max-memory", type=SIZE, help="Memory limit of the whole job [default: 512M].")
+@click.option(
+    "--max-memory", type=SIZE, help="Memory limit of the whole job [default: an eighth of what is available]."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def estimate(
     inputs: tuple[str, ...], out: Path | None, kind: Any, encoding: str, documents: str, text_column: str,

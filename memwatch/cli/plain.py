@@ -7,14 +7,14 @@ import time
 from contextlib import suppress
 from typing import Any, TextIO
 
-from memwatch.decide.actions import IN_WORDS, outcome, was_carried_out
 from memwatch.errors import printable
 from memwatch.journal.codec import BEYOND, plausible_sample
+from memwatch.journal.event_words import event_line
 from memwatch.journal.events import waits_for_pid, waits_for_reason
-from memwatch.model.ending import RunSummary, closing_line, needs_care
 from memwatch.model.job_progress import plausible_progress
 from memwatch.model.programs import program_name
 from memwatch.model.units import format_count, format_duration, format_size
+from memwatch.model.wording import RunSummary, closing_line, needs_care
 
 # Elsewhere than on a terminal: every second at first, so that one sees it move; then less, for the sake of log files.
 EVERY_SECOND_FOR_S = 30.0
@@ -170,35 +170,12 @@ def _harmless(text: str) -> str:
 
 
 def line_for(event: dict[str, Any], freed: str = "memory is freed") -> str | None:
-    """The line for an event, or None if it needs none. It may be from a journal, and hold anything.
-
-    `freed` is what keeps a paused job from being stopped.
-    """
-    match event:
-        case {"event": "note" | "refused" | "failed", "text": str(text)}:
-            return text
-        case {"event": "need", "warning": str(warning)}:
-            return f"WARN  {warning}"
-        case {"event": "verdict", "level": "warn" | "act" as level}:
-            return f"{level.upper()}  {event.get('reason')}"
-        case {"event": "action", "brief": True}:
-            return None
-        case {"event": "action", "action": str(action)} if action in IN_WORDS:
-            if not was_carried_out(event):
-                return outcome(event)
-            return f"{outcome(event)}: {event.get('reason')}{_what_next(event, freed)}"
-    return None
-
-
-def _what_next(event: dict[str, Any], freed: str) -> str:
-    match event:
-        case {"deadline_in_s": int() | float() as seconds, "next": str(step)} if step in _NEXT:
-            unless = f" unless {freed}" if step == "stop" else ""
-            return f"; it will be {_NEXT[step]} in {format_duration(seconds)}{unless}"
-    return ""
-
-
-_NEXT = {"stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}
+    """The line for an event, or None if it needs none. It may be from a journal, and hold anything."""
+    if event.get("event") in ("start", "gap", "exit"):
+        return None  # The first two need no line here, and the last has the closing line.
+    if (line := event_line(event, freed=freed)) is None:
+        return None
+    return f"{line.level.upper()}  {line.text}" if event.get("event") in ("verdict", "need") else line.text
 
 
 def _width(stream: TextIO) -> int:

@@ -17,6 +17,7 @@ from memwatch.journal.folder import runs_path
 from memwatch.journal.run_list import RunInfo, RunStatus, list_runs
 from memwatch.model.programs import as_given
 from memwatch.model.units import format_duration, format_size
+from memwatch.model.wording import clock_time
 
 UNKNOWN = "-"
 # On a narrow terminal, to leave space for the command; the start time is also in the id.
@@ -97,7 +98,7 @@ def as_object(run: RunInfo) -> dict[str, Any]:
 def _row(run: RunInfo, now_t: float) -> tuple[str, ...]:
     return (
         printable(run.run_id),
-        UNKNOWN if run.started_t is None else _local_time(run.started_t),
+        UNKNOWN if run.started_t is None else clock_time(run.started_t, with_date=True)[:16],
         _took(run, now_t),
         run.state.value,
         UNKNOWN if run.exit_code is None else str(run.exit_code),
@@ -111,13 +112,6 @@ def _row(run: RunInfo, now_t: float) -> tuple[str, ...]:
 def _command(run: RunInfo) -> str:
     words = printable(as_given(run.command)) or UNKNOWN
     return f"{words} ({printable(run.confined)})" if run.state == RunStatus.CONFINED and run.confined else words
-
-
-def _local_time(t: float) -> str:
-    try:
-        return time.strftime("%Y-%m-%d %H:%M", time.localtime(t))
-    except (ValueError, OverflowError, OSError):
-        return UNKNOWN  # Nobody's clock shows that.
 
 
 def _took(run: RunInfo, now_t: float) -> str:

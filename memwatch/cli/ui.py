@@ -48,7 +48,7 @@ def chosen_ui(asked: str, is_ascii: bool, command: Sequence[str] = ()) -> str:
         return asked
     if not has_terminal or not _is_in_foreground():
         return "plain"
-    why = _why_not_full(os.environ, is_ascii, command)
+    why = why_not_full(os.environ, is_ascii, command)
     if why is None:
         return "full"
     print(f"memwatch: plain lines, because {printable(why)}", file=sys.stderr)
@@ -59,11 +59,11 @@ def require_screen(is_ascii: bool, instead: str) -> None:
     """For commands that have no plain lines. `instead` is what to do without a terminal. Raises UsageError."""
     if not all(_is_terminal(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError(f"this command needs a terminal; {instead}")
-    if (why := _why_not_full(os.environ, is_ascii)) is not None:
+    if (why := why_not_full(os.environ, is_ascii)) is not None:
         raise UsageError(f"this terminal cannot show the screen: {why}")
 
 
-def _why_not_full(environment: Mapping[str, str], is_ascii: bool, command: Sequence[str] = ()) -> str | None:
+def why_not_full(environment: Mapping[str, str], is_ascii: bool, command: Sequence[str] = ()) -> str | None:
     """None: a terminal can show the full screen."""
     if environment.get("TERM", "dumb") in ("", "dumb", "unknown"):
         return f"TERM={environment.get('TERM', '')} cannot show the full screen"
@@ -72,11 +72,6 @@ def _why_not_full(environment: Mapping[str, str], is_ascii: bool, command: Seque
     if not is_ascii and not shows_unicode(environment):
         return "the locale is not UTF-8; --ascii draws the full screen without it"
     return None
-
-
-def can_draw(environment: Mapping[str, str], is_ascii: bool) -> bool:
-    """Whether a terminal shows more than letters, one after the other."""
-    return _why_not_full(environment, is_ascii) is None
 
 
 def _is_in_foreground() -> bool:

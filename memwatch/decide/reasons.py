@@ -2,7 +2,7 @@
 
 from memwatch.decide.forecast import Forecast, Rates
 from memwatch.decide.thresholds import Level, Need, Signal, Thresholds, is_tight
-from memwatch.model.units import format_duration, format_size
+from memwatch.model.units import format_size, soon
 
 MOST_REASONS = 2  # a third one does not fit on a line, and convinces nobody
 LARGE_RESERVE_SHARE = 0.25  # of the room: then it is the job's share that ends, not the memory
@@ -35,7 +35,7 @@ def _room(forecast: Forecast, thresholds: Thresholds, need: Need) -> str | None:
     if headroom <= 0:
         return f"{_left(forecast)}, less than the {format_size(forecast.reserve_bytes)} reserve"
     if left_s is not None and (forecast.is_credible or left_s <= thresholds.watch_s):
-        return f"{_full(forecast)} in {_roughly(left_s)}: {_above(forecast, headroom)}{_who(forecast)}"
+        return f"{_full(forecast)} in {soon(left_s)}: {_above(forecast, headroom)}{_who(forecast)}"
     if Signal.HEADROOM not in need.signals and not is_tight(forecast, thresholds):
         return None
     return _above(forecast, headroom)
@@ -75,10 +75,6 @@ def _who(forecast: Forecast) -> str:
     if forecast.job_fill_bytes_s is None:
         return f", memory fills at {format_size(fill)}/s"
     return f", other programs grow {format_size(fill - max(forecast.job_fill_bytes_s, 0))}/s"
-
-
-def _roughly(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds < 3 else format_duration(float(round(seconds))).replace(".0 s", " s")
 
 
 def _strain(signal: Signal, rates: Rates) -> str | None:

@@ -16,7 +16,7 @@ from memwatch.estimate.needs import Fit
 from memwatch.estimate.outlook import Outlook
 from memwatch.estimate.sampling import Sampled
 from memwatch.estimate.statistics import Range
-from memwatch.model.units import format_count, format_duration, format_number, format_size
+from memwatch.model.units import format_count, format_number, format_size, soon
 from memwatch.tokenize.formats import HEADER_BYTES
 
 LABEL_WIDTH = 9
@@ -114,7 +114,7 @@ def _list_word(found: Outlook) -> str:
     if swaps is None and dies is None:
         return found.memory.fit(script.peak_bytes(tokens)).value
     first = swaps if swaps is not None else dies or 0.0
-    after = f"~{format_count(first)} tokens, after {_roughly(first / script.tokens_per_s)}"
+    after = f"~{format_count(first)} tokens, after {soon(first / script.tokens_per_s)}"
     if swaps is None:
         return f"OOM KILL at {after}"
     return f"FREEZES at {after}" + ("" if dies is None else f"; OOM kill at ~{format_count(dies)} tokens")
@@ -123,17 +123,11 @@ def _list_word(found: Outlook) -> str:
 def _time(found: Outlook) -> str:
     seconds, script = (
         found.speed.seconds(found.text_bytes),
-        _roughly(found.script.seconds(found.tokens.estimate).estimate),
+        soon(found.script.seconds(found.tokens.estimate).estimate),
     )
-    text = f"{_roughly(seconds.estimate)} ({_roughly(seconds.low)} - {_roughly(seconds.high)})"
+    text = f"{soon(seconds.estimate)} ({soon(seconds.low)} - {soon(seconds.high)})"
     speed, workers = format_size(found.speed.bytes_per_s), format_number(found.speed.workers, "worker")
     return f"{text} at {speed}/s with {workers}, measured on the sample; the list script: {script}"
-
-
-def _roughly(seconds: float) -> str:
-    if seconds < 60:
-        return format_duration(seconds)
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _count_range(count: Range) -> str:

@@ -80,3 +80,8 @@ def roughly(seconds: float) -> str:
     if minutes < 48 * 60:
         return f"{minutes // 60} h {minutes % 60:02d} min"
     return f"{minutes / 1440:.1f} d"
+
+
+def soon(seconds: float) -> str:
+    """The same, with tenths where they matter."""
+    return f"{seconds:.1f} s" if seconds < 3 else roughly(seconds)

@@ -18,14 +18,13 @@ from memwatch.diagnose.findings import Diagnosis, Finding
 from memwatch.journal.events import Event
 from memwatch.model.programs import program_name
 from memwatch.model.units import format_duration, format_size
-from memwatch.report.chart_marks import ending
+from memwatch.model.wording import clock_time, ending
 from memwatch.report.charts import charts
 from memwatch.report.counted_limit import counted_limit
-from memwatch.report.html import Html, clock_time, element, joined, text, with_code
+from memwatch.report.html import STYLE, Html, element, joined, text, with_code
 from memwatch.report.panels import absent
 from memwatch.report.privacy import Redactor
 from memwatch.report.run_story import GapKind, RunStory, read_story
-from memwatch.report.style import STYLE
 
 # Nothing but its own style may be used, whatever should ever slip into it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -96,13 +95,8 @@ def _what_happened(story: RunStory, diagnosis: Diagnosis | None, title: str) -> 
         room = f"; {format_size(left)} was left of {format_size(counted.limit_bytes)} ({counted.words})"
     if story.peak_job_bytes is None:
         return f"{title}: {story.worst_level} at worst{room}."
-    end = "its end was not recorded" if story.exit is None else f"it {ending(story.exit)}"
-    return f"{title} had a peak memory of {format_size(story.peak_job_bytes)}, and {_was(end)}{room}."
-
-
-def _was(end: str) -> str:
-    """'it was killed by signal 9': a passive ending needs its verb."""
-    return end if end.startswith(("it ended", "its end")) else end.replace("it ", "it was ", 1)
+    end = "its end was not recorded" if story.exit is None else ending(story.exit)
+    return f"{title}: {end}; peak memory {format_size(story.peak_job_bytes)}{room}."
 
 
 def _title(story: RunStory, show_commands: bool) -> str:

@@ -14,8 +14,7 @@ from memwatch.journal.codec import BEYOND, is_plausible_time, plausible_sample
 from memwatch.journal.events import Event
 from memwatch.model.rates import change_between
 from memwatch.model.sample import Gpu, Limit, Sample
-from memwatch.report import chart_marks as marks
-from memwatch.report.chart_marks import Mark
+from memwatch.report.chart_marks import Mark, mark_of, rank
 from memwatch.report.columns import Columns
 from memwatch.report.program_names import Programs
 
@@ -124,18 +123,16 @@ class _Reader:
         elif kind == "start":
             self._start(event, self._x(t))
         elif kind == "verdict":
-            self._mark(marks.verdict_mark(self._x(t), event, self._level))
+            self._mark(mark_of(self._x(t), event, self._level))
             self._level = str(event.get("level"))
-            self.story.worst_level = max(self.story.worst_level, self._level, key=marks.rank)
-        elif kind == "action":
-            self._mark(marks.action_mark(self._x(t), event))
-        elif kind == "gap":
-            self._mark(marks.lost_mark(self._x(t), event))
+            self.story.worst_level = max(self.story.worst_level, self._level, key=rank)
+        elif kind in ("action", "gap"):
+            self._mark(mark_of(self._x(t), event, self._level))
         elif kind == "exit":
             self.story.exit = event
             self._has_ended = True
             self._know_peak(event.get("peak_job_bytes"))
-            self._mark(marks.exit_mark(self._x(t), event))
+            self._mark(mark_of(self._x(t), event, self._level))
 
     def _start(self, event: Event, x: float) -> None:
         story = self.story
@@ -205,7 +202,7 @@ class _Reader:
 
     def _levels(self, sample: Sample) -> dict[str, float | None]:
         story, memory = self.story, sample.memory
-        values: dict[str, float | None] = {"level": float(marks.rank(self._level))}
+        values: dict[str, float | None] = {"level": float(rank(self._level))}
         if memory is not None:
             story.total_bytes = memory.total_bytes
             story.swap_total_bytes = max(memory.swap_total_bytes, story.swap_total_bytes or 0)

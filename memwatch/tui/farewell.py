@@ -1,8 +1,8 @@
 """What stays on the terminal when the screen is left: the end of the job's output, and how it went."""
 
 from memwatch.errors import printable
-from memwatch.model.ending import RunSummary, closing_line
 from memwatch.model.units import format_duration
+from memwatch.model.wording import RunSummary, closing_line
 from memwatch.tui.draw.glyphs import Glyphs
 from memwatch.tui.model.picture import JobState, Picture
 from memwatch.tui.model.terminal_text import PLAIN, Ink, TextLine

@@ -6,10 +6,10 @@ from textual.binding import Binding
 
 from memwatch.journal.reader import JournalIndex
 from memwatch.tui.app import MemwatchApp
+from memwatch.tui.draw.edges import timeline
 from memwatch.tui.draw.glyphs import ScreenOptions
 from memwatch.tui.draw.lines import Line
 from memwatch.tui.draw.look import Look
-from memwatch.tui.draw.timeline import timeline
 from memwatch.tui.full_screen import look_for, run_app
 from memwatch.tui.model.picture import Picture
 from memwatch.tui.screens.panel_widget import Drawing

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memwatch.cli.plain import PlainView
-from memwatch.model.ending import RunSummary, closing_line, ending
+from memwatch.model.wording import RunSummary, closing_line, ending
 from tests.helpers import memwatch
 
 START = {"t": 1000.0, "event": "start", "run": "20261117-1", "diagnose_as": "last"}

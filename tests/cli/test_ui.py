@@ -2,7 +2,7 @@
 
 import pytest
 
-from memwatch.cli.ui import can_draw
+from memwatch.cli.ui import why_not_full
 from memwatch.tui.draw.glyphs import shows_unicode
 from memwatch.tui.themes import theme_for
 from tests.helpers import error_of, memwatch
@@ -22,12 +22,12 @@ from tests.helpers import error_of, memwatch
     ],
 )
 def test_a_screen_is_drawn_only_where_it_can_be(environment: dict[str, str], can: bool) -> None:
-    assert can_draw(environment, is_ascii=False) == can
+    assert (why_not_full(environment, is_ascii=False) is None) == can
 
 
 def test_ascii_can_be_drawn_without_unicode() -> None:
     environment = {"TERM": "vt100", "LC_ALL": "C"}
-    assert can_draw(environment, is_ascii=True)
+    assert why_not_full(environment, is_ascii=True) is None
     assert not shows_unicode(environment)
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memwatch.cli.plain import PlainView, line_for, progress_line
-from memwatch.model.ending import ending
 from memwatch.model.job_progress import NUMBERS, plausible_progress
+from memwatch.model.wording import ending
 
 VALUES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.lists(st.text()))
 KEYS = st.one_of(st.sampled_from([*sorted(NUMBERS), "unit", "source", "name"]), st.text())

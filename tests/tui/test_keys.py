@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 from memwatch.tui.app import Left, MemwatchApp
-from memwatch.tui.draw import footer
+from memwatch.tui.draw import edges
 from memwatch.tui.draw.lines import text_of
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import ViewKind
@@ -270,7 +270,7 @@ def test_every_key_in_the_last_line_can_be_clicked_and_does_something() -> None:
         (MemwatchApp, [ScriptedSource([], ViewKind.WATCH).picture()]),
         (ReplayApp, [ScriptedSource(script.brief(), ViewKind.REPLAY).picture()]),
     ):
-        for name, _, action in (key for picture in pictures for key in footer.keys(picture)):
+        for name, _, action in (key for picture in pictures for key in edges.keys(picture)):
             method = f"action_{action.removeprefix('app.')}"
             assert not action or hasattr(app, method), f"a click on {name} does nothing"
 

@@ -1,10 +1,10 @@
 """How findings speak of times, shares and lists."""
 
-import time
 from collections.abc import Iterable, Sequence
 
 from memwatch.diagnose.evidence import Run
 from memwatch.model.units import format_duration, format_size
+from memwatch.model.wording import clock_time
 
 # No log is older than Linux's journals; a smaller time counts from the start of a machine that nobody knows.
 SINCE_BOOT_S = 631_152_000.0  # 1990
@@ -17,12 +17,8 @@ def clock(t: float | None, now_t: float) -> str:
         return "at an unknown time"
     if 0 <= t < SINCE_BOOT_S:
         return f"{format_duration(t)} after boot"
-    try:
-        when, now = time.localtime(t), time.localtime(now_t)
-    except (ValueError, OverflowError, OSError):
-        return "at an unknown time"  # Nobody's clock shows that.
-    today = when[:3] == now[:3]
-    return time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S", when)
+    day, _, at = clock_time(t, with_date=True).partition(" ")
+    return at if clock_time(now_t, with_date=True).startswith(day) else f"{day} {at}".strip()
 
 
 def moment(t: float | None, now_t: float) -> str:

@@ -11,8 +11,8 @@ are not.
 from rich.cells import cell_len
 
 from memwatch.errors import printable
-from memwatch.model.ending import ending
 from memwatch.model.units import roughly
+from memwatch.model.wording import ending
 from memwatch.tui.draw import others
 from memwatch.tui.draw.lines import Line, Span, cut_words, line, padded, spread, width_of
 from memwatch.tui.draw.look import Look

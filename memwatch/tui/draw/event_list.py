@@ -1,10 +1,11 @@
 """What happened, and why; the newest last."""
 
 from memwatch.errors import printable
+from memwatch.journal.event_words import EventLine
+from memwatch.model.wording import clock_time
 from memwatch.tui.draw.lines import Line, Span, line, wrapped
 from memwatch.tui.draw.look import Look
-from memwatch.tui.draw.words import clock
-from memwatch.tui.model.picture import Happening, Picture
+from memwatch.tui.model.picture import Picture
 
 _WORDS = {"info": "info", "warn": "WARN", "act": "ACT "}
 _ROLES = {"info": "dim", "warn": "warn", "act": "act"}
@@ -32,8 +33,8 @@ def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -
     return rows[max(end - height, 0) : end]
 
 
-def entry(happening: Happening, width: int, most_rows: int) -> list[Line]:
+def entry(happening: EventLine, width: int, most_rows: int) -> list[Line]:
     role = _ROLES[happening.level]
     first, *rest = wrapped(printable(happening.text), max(width - INDENT, 8), most_rows)
-    head = line(Span(f"{clock(happening.t)} ", "dim"), Span(f"{_WORDS[happening.level]}  ", role), Span(first))
+    head = line(Span(f"{clock_time(happening.t)} ", "dim"), Span(f"{_WORDS[happening.level]}  ", role), Span(first))
     return [head, *(line(" " * INDENT, Span(more)) for more in rest)]

@@ -1,11 +1,11 @@
 """The machine's memory and the job's part in it, against a scale that does not move, with what is to come."""
 
-from memwatch.model.units import GIB, MIB
+from memwatch.model.units import GIB, MIB, soon
 from memwatch.tui.draw.bars import stacked
 from memwatch.tui.draw.chart import Chart, ChartLevel, chart_lines, split_width
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line, width_of
 from memwatch.tui.draw.look import Look
-from memwatch.tui.draw.words import percent, size, soon
+from memwatch.tui.draw.words import percent, size
 from memwatch.tui.model.picture import MemoryRoom, Picture
 from memwatch.tui.model.series import columns
 

@@ -2,10 +2,11 @@
 
 from memwatch.errors import printable
 from memwatch.model.units import format_count, roughly
+from memwatch.model.wording import clock_time
 from memwatch.tui.draw.bars import bar
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line, width_of
 from memwatch.tui.draw.look import Look
-from memwatch.tui.draw.words import amount, between, clock, percent, rate, size
+from memwatch.tui.draw.words import amount, between, percent, rate, size
 from memwatch.tui.model.picture import JobState, Picture, Progress
 
 TITLE = "progress"
@@ -82,7 +83,7 @@ def _numbers(picture: Picture, progress: Progress, look: Look, width: int) -> Li
     if progress.output_bytes is not None:
         parts.append(_output(picture, progress, look))
     if eta is not None and eta.seconds is not None and picture.state == JobState.RUNNING:
-        parts.append(label("ends", clock(picture.now_t + eta.seconds)[:5]))
+        parts.append(label("ends", clock_time(picture.now_t + eta.seconds)[:5]))
     return fitting(parts, width)
 
 

@@ -1,7 +1,7 @@
 """For a terminal too small for anything else: how it is, and the last warning."""
 
 from memwatch.errors import printable
-from memwatch.tui.draw import banner, footer, header, progress_panel
+from memwatch.tui.draw import banner, edges, progress_panel
 from memwatch.tui.draw.lines import Line, Span, cut, fitting, line, wrapped
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import percent, size, stopwatch
@@ -16,13 +16,13 @@ def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
     if words:
         rows += [line(Span(text, role)) for text in wrapped(words, width, max(height - 3, 1))]
     if height > len(rows):
-        keys = [key for key in footer.keys(picture) if key[0] in IMPORTANT]
-        rows.append(fitting([footer.drawn(key) for key in keys], width, "  "))
+        keys = [key for key in edges.keys(picture) if key[0] in IMPORTANT]
+        rows.append(fitting([edges.drawn_key(key) for key in keys], width, "  "))
     return [cut(row, width) for row in rows[:height]]
 
 
 def _status(picture: Picture, look: Look, width: int) -> Line:
-    parts = [header.state(picture, look)]
+    parts = [edges.state(picture, look)]
     if picture.progress is not None and picture.progress.fraction is not None:
         parts += [
             line(Span(percent(picture.progress.fraction, 1), "strong")),

@@ -1,7 +1,5 @@
 """Numbers as people read them on a screen: short, with a unit, of the same width from one second to the next."""
 
-import time
-
 from memwatch.model.units import format_count, format_size, roughly
 
 UNKNOWN = "n/a"
@@ -31,18 +29,6 @@ def stopwatch(seconds: float | None) -> str:
     days, rest = divmod(whole, 86400)
     clock = f"{rest // 3600:02d}:{rest % 3600 // 60:02d}:{rest % 60:02d}"
     return f"{days} d {clock}" if days else clock
-
-
-def clock(t: float) -> str:
-    try:
-        return time.strftime("%H:%M:%S", time.localtime(t))
-    except (ValueError, OverflowError, OSError):
-        return "--:--:--"
-
-
-def soon(seconds: float) -> str:
-    """The same, and tenths where they matter: as in the guard's own reasons."""
-    return f"{seconds:.1f} s" if seconds < 3 else roughly(seconds)
 
 
 def between(low_s: float, high_s: float, dash: str) -> str:

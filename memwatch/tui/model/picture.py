@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from memwatch.journal.event_words import EventLine
 from memwatch.model.rates import UNKNOWN_CHANGE, Change
 from memwatch.model.run_need import RunNeed
 from memwatch.model.sample import Process, Sample
@@ -120,15 +121,6 @@ class ProcessRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
-    """A line of the event list. `level` is info, warn or act."""
-
-    t: float
-    level: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Pause:
     """Who paused the job, since when, and what the guard does at the deadline."""
 
@@ -168,7 +160,7 @@ class Picture:
     points: tuple[SeriesPoint, ...] = ()
     processes: tuple[ProcessRow, ...] = ()
     others: tuple[Process, ...] | None = None
-    happenings: tuple[Happening, ...] = ()
+    happenings: tuple[EventLine, ...] = ()
     output: tuple[TextLine, ...] = ()
 
     @property

@@ -8,15 +8,14 @@ from typing import Any
 
 from memwatch.decide.actions import was_carried_out
 from memwatch.journal.codec import sample_from_json
+from memwatch.journal.event_words import EventLine, event_line
 from memwatch.journal.events import waits_for_reason
 from memwatch.model.programs import as_given, is_memwatch_itself, is_tokenizer
 from memwatch.model.rates import UNKNOWN_CHANGE, Change, change_between
 from memwatch.model.run_need import RunNeed
 from memwatch.model.sample import Process, Sample
 from memwatch.tui.model.eta import Eta, ProgressPace
-from memwatch.tui.model.happenings import happening
 from memwatch.tui.model.picture import (
-    Happening,
     JobState,
     Judged,
     MemoryRoom,
@@ -47,7 +46,7 @@ class RunModel:
         self._trends = Trends()
         self._recent: deque[Sample] = deque(maxlen=MOST_RECENT)
         self._pace = ProgressPace()
-        self._happenings: deque[Happening] = deque(maxlen=MOST_HAPPENINGS)
+        self._happenings: deque[EventLine] = deque(maxlen=MOST_HAPPENINGS)
         self._text = TerminalText()
 
     def picture(self, now_t: float) -> Picture:
@@ -69,7 +68,7 @@ class RunModel:
     def _take(self, event: Event, t: float) -> None:
         if event.get("brief"):
             return  # Over before anybody could read it.
-        told = happening(event, "calm" if self._now.judged is None else self._now.judged.level)
+        told = event_line(event, "calm" if self._now.judged is None else self._now.judged.level)
         if told is not None and self._has_job:
             self._happenings.append(told)
         match event["event"]:

@@ -21,10 +21,9 @@ from textual.screen import Screen
 
 from memwatch.tui.draw import (
     banner,
+    edges,
     event_list,
-    footer,
     gpu_panel,
-    header,
     memory_panel,
     others,
     output_panel,
@@ -79,7 +78,7 @@ class Dashboard(Screen[None]):
         self._look = look
 
     def compose(self) -> ComposeResult:
-        yield PanelWidget(Drawing(header.lines), "header")
+        yield PanelWidget(Drawing(edges.header_lines), "header")
         yield PanelWidget(Drawing(banner.lines), "banner")
         yield PanelWidget(Drawing(progress_panel.lines, title=progress_panel.title), "progress", can_focus=True)
         with Horizontal(id="upper", classes="row"):
@@ -101,7 +100,7 @@ class Dashboard(Screen[None]):
         yield PanelWidget(Drawing(tiny.lines), "tiny")
         if self._timeline is not None:
             yield PanelWidget(self._timeline, "timeline")
-        yield PanelWidget(Drawing(footer.lines), "footer")
+        yield PanelWidget(Drawing(edges.footer_lines), "footer")
 
     def on_resize(self) -> None:
         self.show(self._picture, self._look)

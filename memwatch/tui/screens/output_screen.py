@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import Screen
 
-from memwatch.tui.draw import banner, header, output_panel
+from memwatch.tui.draw import banner, edges, output_panel
 from memwatch.tui.draw.lines import Line, Span, cut, joined, line
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.model.picture import Picture
@@ -27,7 +27,7 @@ class OutputScreen(Screen[None]):
     ]
 
     def compose(self) -> ComposeResult:
-        first = PanelWidget(Drawing(header.lines), "header")
+        first = PanelWidget(Drawing(edges.header_lines), "header")
         first.styles.height = 1
         yield first
         second = PanelWidget(Drawing(banner.lines), "banner")

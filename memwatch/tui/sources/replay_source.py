@@ -4,9 +4,9 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from memwatch.journal.event_words import EventLine, event_line
 from memwatch.journal.reader import FREQUENT, JournalIndex
-from memwatch.tui.model.happenings import happening
-from memwatch.tui.model.picture import Happening, Picture, ViewKind
+from memwatch.tui.model.picture import Picture, ViewKind
 from memwatch.tui.model.run_model import RunModel
 from memwatch.tui.sources import Event
 
@@ -99,10 +99,10 @@ class ReplaySource:
         self._taken = count
 
 
-def _happenings(index: JournalIndex) -> list[Happening]:
+def _happenings(index: JournalIndex) -> list[EventLine]:
     found, level = [], "calm"
     for event in index.seldom():
-        told = happening(event, level)
+        told = event_line(event, level)
         if event["event"] == "verdict":
             level = str(event.get("level"))
         if told is not None:

@@ -1,10 +1,20 @@
-"""How a job ended, in the words that every view uses: the event list, plain lines and the closing line."""
+"""The words that every view uses: how a job ended, the closing line, times of day."""
 
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, tzinfo
 
 from memwatch.model.units import format_duration, format_number, format_size
+
+
+def clock_time(t: float, zone: tzinfo | None = None, with_date: bool = False) -> str:
+    """'14:27:10', '2026-11-16 14:27:10'; in local time unless a zone is given."""
+    try:
+        moment = datetime.fromtimestamp(t, zone)
+    except (OverflowError, ValueError, OSError):
+        return "n/a"  # Nobody's clock shows that.
+    return f"{moment:%Y-%m-%d %H:%M:%S}" if with_date else f"{moment:%H:%M:%S}"
 
 
 def ending(event: Mapping[str, object]) -> str:
