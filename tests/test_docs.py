@@ -117,3 +117,11 @@ def test_the_code_cites_only_documents_that_are_in_the_repository() -> None:
 def test_the_code_cites_only_modules_that_exist() -> None:
     names = {name for name in PYTHON_FILE.findall(sources("memwatch")) if name.islower()}  # FILE.py stands for any.
     assert sorted(name for name in names - EXAMPLES if not is_python_file(name)) == []
+
+
+def test_every_limit_is_justified() -> None:
+    """A constant called MOST_ protects against a quantity that another chooses, and SECURITY.md says which."""
+    sources = [path.read_text() for path in (ROOT / "memwatch").rglob("*.py")]
+    limits = {name for source in sources for name in re.findall(r"^_?(MOST_\w+)(?:: \w+)? = ", source, re.MULTILINE)}
+    justified = set(re.findall(r"`(MOST_\w+)`", (ROOT / "docs" / "SECURITY.md").read_text()))
+    assert limits == justified

@@ -21,7 +21,7 @@ from memwatch.model.units import format_duration
 from memwatch.storage.address import is_remote
 from memwatch.tui.draw.glyphs import ScreenOptions
 
-MOST_COMMAND_CHARACTERS = 200  # of a greeting
+GREETING_CHARACTERS = 200  # of a greeting
 
 Show = Callable[[dict[str, Any]], None]
 
@@ -121,7 +121,7 @@ def _greet(view: PlainView, past: list[dict[str, Any]]) -> None:
     if start is None:
         return
     words = start.get("command")
-    command = " ".join(map(str, words if isinstance(words, list) else ()))[:MOST_COMMAND_CHARACTERS]
+    command = " ".join(map(str, words if isinstance(words, list) else ()))[:GREETING_CHARACTERS]
     view.show(start)
     ran = format_duration(float(past[-1]["t"]) - float(start["t"]))
     state = "paused" if _is_paused(past) else "running"

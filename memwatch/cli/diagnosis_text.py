@@ -16,7 +16,7 @@ NARROWEST = 30
 LABEL_WIDTH = 10
 CONFIDENCE_COLUMN = 57
 BETWEEN = " · "
-MOST_ADVICE = 6
+SHOWN_ADVICE = 6
 
 _KILLS = (
     Cause.OOM_KILL,
@@ -109,7 +109,7 @@ def _missing(sources: Iterable[Source]) -> list[str]:
 
 def _numbered(findings: Iterable[Finding]) -> list[str]:
     advice = dict.fromkeys(sentence for finding in findings for sentence in finding.advice)
-    return [f"{number}. {sentence}" for number, sentence in enumerate(list(advice)[:MOST_ADVICE], 1)]
+    return [f"{number}. {sentence}" for number, sentence in enumerate(list(advice)[:SHOWN_ADVICE], 1)]
 
 
 def block(label: str, sentences: Iterable[str], columns: int, hanging: int = 0) -> list[str]:

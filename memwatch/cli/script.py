@@ -28,7 +28,7 @@ from memwatch.model.units import MIB, format_number, format_size
 
 FIXED_ENDING = "_streamed"
 MOST_BYTES = 4 * MIB
-MOST_NOT_FOLLOWED = 5
+SHOWN_NOT_FOLLOWED = 5
 _OF_TOKENS = (Pattern.TOKEN_LIST, Pattern.WHOLE_ENCODE, Pattern.LIST_TO_ARRAY)
 
 
@@ -63,7 +63,7 @@ def lines_of(
         lines += ["", *block(f"line {hit.line}", [_placed(hit.line, hit.source, places)], columns)]
         lines += block("HOLDS", [hit.holds], columns) + block("INSTEAD", [hit.instead], columns)
     if reading.not_followed:
-        shown = [f"line {each.line}: {each.why}" for each in reading.not_followed[:MOST_NOT_FOLLOWED]]
+        shown = [f"line {each.line}: {each.why}" for each in reading.not_followed[:SHOWN_NOT_FOLLOWED]]
         lines += ["", *block("NOT KNOWN", shown, columns)]
     if forecast is not None:
         lines += ["", *block("INPUT", forecast.sentences(), columns)]

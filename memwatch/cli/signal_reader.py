@@ -11,7 +11,7 @@ from memwatch.guard import system
 
 # struct signalfd_siginfo: number, errno, code, sender's pid, and 112 bytes that are not used here.
 _RECORD = struct.Struct("IiiI112x")
-_MOST_AT_ONCE = 64
+_READ_AT_ONCE = 64
 _SI_USER = 0  # Codes up to this are from a process (kill, sigqueue, tgkill), codes above from the kernel.
 
 # Real faults, what cannot be caught, and what Python ignores for itself.
@@ -46,7 +46,7 @@ class SignalReader:
     def read(self) -> list[ReceivedSignal]:
         """What has arrived, without what this process and its children cause: SIGPIPE, SIGXFSZ, SIGCHLD."""
         try:
-            data = os.read(self._fd, _RECORD.size * _MOST_AT_ONCE)
+            data = os.read(self._fd, _RECORD.size * _READ_AT_ONCE)
         except BlockingIOError:
             return []
         received = []
@@ -87,7 +87,7 @@ class HandlerReader:
     def read(self) -> list[ReceivedSignal]:
         """What has arrived, without what children cause."""
         try:
-            data = os.read(self._fd, _MOST_AT_ONCE)
+            data = os.read(self._fd, _READ_AT_ONCE)
         except BlockingIOError:
             return []
         return [ReceivedSignal(number, is_from_kernel=False) for number in data if number != signal.SIGCHLD]

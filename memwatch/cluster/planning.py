@@ -21,7 +21,7 @@ from memwatch.tokenize.vocabulary import encoding_named
 
 MANY_SEGMENTS = 1024
 LEAST_SEGMENT_BYTES = 64 * MIB
-MOST_SEGMENT_BYTES = 1024 * MIB
+LARGEST_SEGMENT_BYTES = 1024 * MIB
 
 
 def agreed_plan(
@@ -109,7 +109,7 @@ def usual_segment_bytes(inputs: Sequence[Input]) -> int:
     """Small enough that a thousand workers have something to do, large enough that starting one does not count."""
     total = sum(source.size_bytes or 0 for source in inputs)
     wanted = max(total // MANY_SEGMENTS, 1)
-    return min(max(1 << (wanted - 1).bit_length(), LEAST_SEGMENT_BYTES), MOST_SEGMENT_BYTES)
+    return min(max(1 << (wanted - 1).bit_length(), LEAST_SEGMENT_BYTES), LARGEST_SEGMENT_BYTES)
 
 
 def _absolute(source: Input) -> Input:

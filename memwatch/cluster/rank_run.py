@@ -16,7 +16,7 @@ from memwatch.cluster.worker_process import WorkerProcess
 from memwatch.errors import MemwatchError
 from memwatch.storage.retrying import StorageUnavailable
 
-MOST_ATTEMPTS = 3
+ATTEMPTS = 3
 LISTING_INTERVAL_S = 30.0
 SHORTEST_WAIT_S = 0.05
 
@@ -216,7 +216,7 @@ class RankRun:
 
     def _failed_once(self, number: int, problem: str, may_pass: bool) -> None:
         self._attempts[number] += 1
-        if may_pass and self._attempts[number] < MOST_ATTEMPTS:
+        if may_pass and self._attempts[number] < ATTEMPTS:
             self._retried += 1
             self.notes.append(f"segment {number} is repeated: {problem}")
         else:

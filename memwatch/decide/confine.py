@@ -49,7 +49,7 @@ STUCK_GROWTH_SHARE = 0.01
 SUFFERS_S = 5.0
 SUFFERS_MEMORY_FRACTION = 0.25
 SUFFERS_IO_FRACTION = 0.6
-MOST_REST_PAUSES = 2
+REST_PAUSES = 2
 SETTLED_S = 10.0
 FITS_SHARE = 1 / 32
 LOST_SHARE = 1 / 2
@@ -318,7 +318,7 @@ def _why_at_the_end(state: ActionState, settings: LadderSettings, forecast: Fore
         return None
     if confined.is_stuck:
         return f"the job waits for its own pages, {format_size(confined.swap_bytes)} in swap, and does not progress"
-    if confined.rest_suffers is not None and state.rest_pauses >= MOST_REST_PAUSES and not state.is_rest_cleared:
+    if confined.rest_suffers is not None and state.rest_pauses >= REST_PAUSES and not state.is_rest_cleared:
         return f"{confined.rest_suffers}, in spite of {state.rest_pauses} pauses"
     return None
 

@@ -8,7 +8,7 @@ from memwatch.model.run_need import RunNeed
 
 SAME_WORK = 0.02  # Two inputs that differ by less are the same, as far as memory is concerned.
 SPREAD = 0.03  # of the peak, from one run to the next
-MOST_STRETCH = 20.0  # A run on a twentieth of the input says little about the whole.
+LONGEST_STRETCH = 20.0  # A run on a twentieth of the input says little about the whole.
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def _as_before(runs: Sequence[EarlierRun]) -> tuple[int, int, int, int]:
 
 def _scaled(earlier: Sequence[EarlierRun], total: float) -> tuple[int, int, int, int] | None:
     """By the run with the most similar amount of work. What part of its memory does not grow is not known."""
-    near = [run for run in earlier if run.total > 0 and 1 / MOST_STRETCH <= total / run.total <= MOST_STRETCH]
+    near = [run for run in earlier if run.total > 0 and 1 / LONGEST_STRETCH <= total / run.total <= LONGEST_STRETCH]
     if not near or total <= 0:
         return None
     run = min(near, key=lambda run: max(total / run.total, run.total / total))

@@ -15,7 +15,7 @@ KEPT_S = 30.0
 # Age, and how far apart points of that age are kept: the last second in full, because a job near the end of its room is
 # sampled every 20 ms; half a minute of that would be 1500 points.
 KEPT_STEPS_S = ((1.0, 0.0), (5.0, 0.1), (KEPT_S, 1.0))
-MOST_POINTS = 160  # 1 s at 50 Hz, 4 s at 10 Hz and 25 s at 1 Hz are 115; the rest is slack, so that thinning is rare
+POINTS = 160  # 1 s at 50 Hz, 4 s at 10 Hz and 25 s at 1 Hz are 115; the rest is slack, so that thinning is rare
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class History:
             self._job, self._job_read_s = sample.job, sample.clock_s
         self._points.append(_point(sample, self._job_read_s))
         self._times.append(sample.clock_s)
-        if len(self._points) > MOST_POINTS:
+        if len(self._points) > POINTS:
             self._thin()
 
     def nothing_moved_until(self, clock_s: float) -> None:
@@ -116,7 +116,7 @@ class History:
                 kept.append(point)
                 kept_s = point.clock_s
         # A guard that was asked for more than 50 Hz keeps the newest.
-        self._points = kept[-MOST_POINTS:]
+        self._points = kept[-POINTS:]
         self._times = [point.clock_s for point in self._points]
 
 

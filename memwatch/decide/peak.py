@@ -19,7 +19,7 @@ from memwatch.model.units import GIB
 LEAST_FRACTION = 0.03  # of progress: earlier nothing is said
 LAST_FRACTION = 0.99
 LEAST_MARKS = 6
-MOST_MARKS = 192
+MARKS = 192
 WINDOW = 8  # The laws are fitted from 1/8 of the way on.
 # A cache that fills, or the first of some batches, cannot be told from growth that never ends. Most are full by a fifth
 # of the way, and few are gigabytes.
@@ -83,11 +83,11 @@ class WholeRun:
         if fraction < last:
             self._marks.clear()
             last = -1.0
-        if fraction - last < fraction / MOST_MARKS or not self._most_bytes:
+        if fraction - last < fraction / MARKS or not self._most_bytes:
             return
         self._marks.append(_Mark(fraction, clock_s, self._most_bytes))
         self._most_bytes = 0
-        if len(self._marks) > 2 * MOST_MARKS:
+        if len(self._marks) > 2 * MARKS:
             self._thin()
 
     def outlook(self) -> "GrowthOutlook | None":
@@ -107,7 +107,7 @@ class WholeRun:
         return (last.clock_s - first.clock_s) / (last.fraction - first.fraction)
 
     def _thin(self) -> None:
-        step = self._marks[-1].fraction / MOST_MARKS
+        step = self._marks[-1].fraction / MARKS
         kept: list[_Mark] = []
         for mark in self._marks:
             if kept and mark.fraction - kept[-1].fraction < step:

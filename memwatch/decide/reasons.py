@@ -4,7 +4,7 @@ from memwatch.decide.forecast import Forecast, Rates
 from memwatch.decide.thresholds import Level, Need, Signal, Thresholds, is_tight
 from memwatch.model.units import format_size, soon
 
-MOST_REASONS = 2  # a third one does not fit on a line, and convinces nobody
+SHOWN_REASONS = 2  # a third one does not fit on a line, and convinces nobody
 LARGE_RESERVE_SHARE = 0.25  # of the room: then it is the job's share that ends, not the memory
 
 
@@ -12,7 +12,7 @@ def reason(forecast: Forecast, thresholds: Thresholds, need: Need) -> str:
     found = []
     if need.level > Level.CALM:
         found = [_room(forecast, thresholds, need), *(_strain(signal, forecast.rates) for signal in need.signals)]
-    return "; ".join([words for words in found if words][:MOST_REASONS]) or _calm(forecast)
+    return "; ".join([words for words in found if words][:SHOWN_REASONS]) or _calm(forecast)
 
 
 def subsiding(words: str) -> str:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from memwatch.model.units import GIB, MIB, format_size
 
 SHARE = 0.1
-LEAST_BYTES = 256 * MIB
-MOST_BYTES = 4 * GIB
+SMALLEST_BYTES = 256 * MIB
+LARGEST_BYTES = 4 * GIB
 # One part in so many is the most that is kept free in a room for which no size was asked.
 SMALL_ROOM_SHARE = 4
 
@@ -43,7 +43,7 @@ class Reserve:
 
 def default_reserve_bytes(total_bytes: int) -> int:
     """10 % of RAM, or of the limit in force, between 256 MiB and 4 GiB; of something tiny never more than a quarter."""
-    return min(max(int(total_bytes * SHARE), LEAST_BYTES), MOST_BYTES, total_bytes // SMALL_ROOM_SHARE)
+    return min(max(int(total_bytes * SHARE), SMALLEST_BYTES), LARGEST_BYTES, total_bytes // SMALL_ROOM_SHARE)
 
 
 def check_reserve(reserve_bytes: int, in_force_bytes: int, limit_path: str | None = None) -> None:

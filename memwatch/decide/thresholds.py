@@ -42,7 +42,7 @@ _KIND = {Signal.HEADROOM: 0, Signal.SWAP: 1, Signal.REFAULTS: 1, Signal.STALLS: 
 SLACK = 1.5
 SMALLEST_TIGHT_BYTES = 256 * MIB
 SMALLEST_TIGHT_SHARE = 1 / 16
-MOST_FLOOR_BYTES = 32 * MIB
+HIGHEST_FLOOR_BYTES = 32 * MIB
 # Of the faults on the machine: a job with less than this is not what keeps the disk busy.
 OWN_FAULTS_SHARE = 0.25
 
@@ -101,7 +101,7 @@ class Thresholds:
         )
 
     def floor_bytes(self, forecast: Forecast) -> int:
-        floor = min(forecast.reserve_bytes * self.floor_share, MOST_FLOOR_BYTES)
+        floor = min(forecast.reserve_bytes * self.floor_share, HIGHEST_FLOOR_BYTES)
         return int(floor + forecast.reserve_bytes * self.margin_share)
 
     def warn_ahead_s(self, forecast: Forecast) -> float:

@@ -25,8 +25,8 @@ from memwatch.diagnose.logs.oom_kill import OomKill
 from memwatch.diagnose.timeline.model import GpuUse, Strain, Timeline
 from memwatch.model.units import format_size
 
-MOST_FINDINGS = 12
-MOST_SLEEPS = 2
+SHOWN_FINDINGS = 12
+SHOWN_SLEEPS = 2
 _BY_CONFIDENCE = list(Confidence)
 _BY_CAUSE = list(Cause)
 _OF_MEMORY = {
@@ -45,7 +45,7 @@ def diagnose(evidence: Evidence) -> Diagnosis:
     found = _findings(evidence)
     kept = [finding for finding in found if _is_asked_about(finding, evidence)]
     return Diagnosis(
-        tuple(kept[:MOST_FINDINGS]),
+        tuple(kept[:SHOWN_FINDINGS]),
         () if evidence.is_pasted else tuple(_ruled_out(evidence, kept)),
         _left_open(kept) if evidence.is_pasted else (*_left_open(kept), *_not_known(evidence, kept)),
         evidence.sources,
@@ -131,7 +131,7 @@ def _ruled_out(evidence: Evidence, found: list[Finding]) -> list[str]:
     seen = [line for line in evidence.timelines if line.knows_paging and line.samples > 1]
     if seen and not any(stretch.strain == Strain.SWAP for line in seen for stretch in line.stretches):
         out.append(f"swap thrashing ({_span(seen, evidence)}: never in and out at once for long)")
-    for sleep in [sleep for line in evidence.timelines for sleep in line.sleeps][-MOST_SLEEPS:]:
+    for sleep in [sleep for line in evidence.timelines for sleep in line.sleeps][-SHOWN_SLEEPS:]:
         span = f"{clock(sleep.start_t, evidence.now_t)} - {clock(sleep.end_t, evidence.now_t)}"
         out.append(f"a freeze {span} (the machine was suspended, or its clock was set)")
     return out

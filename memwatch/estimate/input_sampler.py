@@ -28,7 +28,7 @@ PIECE_BYTES = 32 * KIB
 SKIP_BYTES = 128 * KIB  # read at once between pieces
 TORN_BYTES = 64  # skipped at a random place, at least, up to a safe cut or the end of a record
 USUAL_UNPACKING = 4
-MOST_LATE_S = 0.5
+LATE_S = 0.5
 # The beginnings of this many row groups stand for all of a file; of fewer, what follows was not seen.
 FEW_GROUPS = 8
 LENGTH_BYTES = 4  # of a text in parquet, beside the text
@@ -52,7 +52,7 @@ def usual_bytes(source: Input) -> int:
 
 def is_enough(count: int, least: int, deadline_s: float) -> bool:
     """When the time is over."""
-    return count >= least or (count >= min(2, least) and time.monotonic() - deadline_s > MOST_LATE_S)
+    return count >= least or (count >= min(2, least) and time.monotonic() - deadline_s > LATE_S)
 
 
 def block_reader(source: Input, counter: Counter, start: ReadPosition) -> BlockReader:

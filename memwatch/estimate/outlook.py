@@ -41,7 +41,7 @@ SAMPLE_S = 0.5
 # The guard's own budget, and what Python needs to start, measured.
 GUARD_BYTES = 20 * MIB
 START_S = 0.5
-MOST_NAMES = 3
+NAMED_INPUTS = 3
 
 
 @dataclass(frozen=True)
@@ -183,14 +183,14 @@ def _notes(sampled: list[Sampled], disk: OutputDisk) -> list[str]:
         if _has_changed(each.source)
     ]
     partly = [each for each in sampled if each.seen_share < 1]
-    for each in partly[:MOST_NAMES]:
+    for each in partly[:NAMED_INPUTS]:
         if each.seen_share:
             share = f"{100 * each.seen_share:.0f} %" if each.seen_share >= 0.01 else "less than 1 %"
             notes.append(f"{share} of {each.source.name} was read in time; the rest is assumed to be similar")
         else:
             notes.append(f"{each.source.name} was not read in time; it is assumed to be similar to the others")
-    if len(partly) > MOST_NAMES:
-        notes.append(f"{len(partly) - MOST_NAMES} more files were read only in part or not at all")
+    if len(partly) > NAMED_INPUTS:
+        notes.append(f"{len(partly) - NAMED_INPUTS} more files were read only in part or not at all")
     if disk.partial_bytes:
         held = format_size(disk.partial_bytes)
         notes.append(f"{held} of an unfinished run are in {disk.folder}; the same command resumes it")

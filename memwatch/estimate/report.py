@@ -22,7 +22,7 @@ from memwatch.tokenize.formats import HEADER_BYTES
 LABEL_WIDTH = 9
 WIDE = 110
 # With more inputs than this, the middle ones are in --json only.
-MOST_INPUTS = 12
+SHOWN_INPUTS = 12
 _UNITS = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
 _DISK_WORDS = {Fit.SAFE: "fits", Fit.TOO_LARGE: "DOES NOT FIT"}
 _MEMORY_WORDS = {Fit.SWAPS: "TOO LARGE", Fit.DIES: "TOO LARGE"}
@@ -69,8 +69,8 @@ def _row(label: str, text: str, word: str, width: int) -> list[str]:
 def _inputs(found: Outlook) -> list[str]:
     many = len(found.inputs) > 1
     shown = [_input(each, found, many) for each in found.inputs]
-    if len(shown) > MOST_INPUTS:
-        shown = [*shown[: MOST_INPUTS - 2], f"... {len(shown) - MOST_INPUTS} more", *shown[-2:]]
+    if len(shown) > SHOWN_INPUTS:
+        shown = [*shown[: SHOWN_INPUTS - 2], f"... {len(shown) - SHOWN_INPUTS} more", *shown[-2:]]
     if many:
         read = format_size(sum(each.read_bytes for each in found.inputs))
         how = f"sampled {sum(each.pieces for each in found.inputs)} pieces, {read} of text,"

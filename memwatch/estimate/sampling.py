@@ -19,8 +19,8 @@ from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.inputs import Input
 from memwatch.tokenize.settings import DEFAULT_BLOCK_BYTES
 
-MOST_PIECES = 512
-MOST_STRIDE_BYTES = 1 * MIB
+PIECES = 512
+LONGEST_STRIDE_BYTES = 1 * MIB
 # Up to here inputs are tokenized whole, unless the engine is slow or the machine very busy. The first block always is,
 # so that a small file gets its exact count whatever else runs.
 WHOLE_BYTES = 8 * MIB
@@ -50,14 +50,14 @@ def sample_inputs(inputs: Sequence[Input], counter: Counter, rng: random.Random,
     deadline_s = time.monotonic() + seconds
     left = {i: source for i, source in enumerate(inputs) if i not in found}
     left_bytes = total_bytes = sum(map(usual_bytes, left.values()))
-    stride = min(max(total_bytes // MOST_PIECES, 2 * PIECE_BYTES), MOST_STRIDE_BYTES)
+    stride = min(max(total_bytes // PIECES, 2 * PIECE_BYTES), LONGEST_STRIDE_BYTES)
     seen: dict[int, InputSampler] = {}
     count = 0
     for i in rng.sample(list(left), len(left)):
         now_s, size = time.monotonic(), usual_bytes(left[i])
         if now_s > deadline_s and is_enough(count, LEAST_PIECES, deadline_s):
             break
-        seen[i] = InputSampler(left[i], counter, rng, stride, round(MOST_PIECES * size / total_bytes))
+        seen[i] = InputSampler(left[i], counter, rng, stride, round(PIECES * size / total_bytes))
         seen[i].sample(now_s + max(deadline_s - now_s, 0) * size / left_bytes, -(-LEAST_PIECES // len(left)))
         left_bytes -= size
         count += len(seen[i].cells)

@@ -25,7 +25,7 @@ READ_BAR_INTERVAL_S = 1.0
 POSITION_COUNTS_S = 15.0  # As long as that, a file that is not read for a moment is still the better source.
 # A forecast takes 4 ms: a long run has time.
 NEED_INTERVAL_S = 2.0
-MOST_NEED_INTERVAL_S = 10.0
+LONGEST_NEED_INTERVAL_S = 10.0
 NEEDS_PER_RUN = 60
 REPEAT_NEED_S = 5.0  # The time until memory is full is on the screen.
 SMALL_JOB_BYTES = 64 * MIB  # What such a job needs is no news.
@@ -79,7 +79,7 @@ class JobProgress:
             return None
         self._began_s = sample.clock_s if self._began_s is None else self._began_s
         interval_s = (sample.clock_s - self._began_s) / NEEDS_PER_RUN
-        self._need_due_s = sample.clock_s + min(max(interval_s, NEED_INTERVAL_S), MOST_NEED_INTERVAL_S)
+        self._need_due_s = sample.clock_s + min(max(interval_s, NEED_INTERVAL_S), LONGEST_NEED_INTERVAL_S)
         there = None if headroom_bytes is None else max(sample.job_ram_bytes + headroom_bytes, 0)
         return self._tell(self._need(self._fraction, there), sample.clock_s)
 

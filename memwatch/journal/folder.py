@@ -23,7 +23,6 @@ SUFFIX = ".jsonl"
 SOCKET_SUFFIX = ".sock"  # beside the journal, while its guard lives
 # NONBLOCK, so that a named pipe without a reader is an error and no wait. It means nothing to a file.
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-_MOST_OF_ONE_SECOND = 1000
 
 
 def state_path() -> str:
@@ -89,7 +88,7 @@ def open_journal(path: str) -> int:
 def create_journal(folder: str, t: float) -> tuple[int, str]:
     """A new journal and its path. Names are in the order of time; no two are the same."""
     stem = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(t))}-{os.getpid()}"
-    for number in range(1, _MOST_OF_ONE_SECOND):
+    for number in range(1, 1000):
         path = os.path.join(folder, stem + (f"-{number}" if number > 1 else "") + SUFFIX)
         try:
             return os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600), path

@@ -6,8 +6,8 @@ from memwatch.decide.earlier_runs import EarlierRun
 from memwatch.journal.folder import SUFFIX, runs_path
 from memwatch.journal.reader import parse_event
 
-MOST_JOURNALS = 200  # the newest
-MOST_RUNS = 8
+JOURNALS_READ = 200  # the newest
+RUNS_COMPARED = 8
 _FIRST_BYTES = 16384
 _LAST_BYTES = 8192
 
@@ -16,7 +16,7 @@ def earlier_runs(command: list[str], input_name: str | None) -> list[EarlierRun]
     """Those that finished, the newest first. The input may have another name; everything else must be the same."""
     folder = runs_path()
     try:
-        names = sorted((name for name in os.listdir(folder) if name.endswith(SUFFIX)), reverse=True)[:MOST_JOURNALS]
+        names = sorted((name for name in os.listdir(folder) if name.endswith(SUFFIX)), reverse=True)[:JOURNALS_READ]
     except OSError:
         return []
     wanted = _without_input(command, input_name)
@@ -25,7 +25,7 @@ def earlier_runs(command: list[str], input_name: str | None) -> list[EarlierRun]
         run = _run_in(os.path.join(folder, name), len(command), wanted)
         if run is not None:
             found.append(run)
-        if len(found) >= MOST_RUNS:
+        if len(found) >= RUNS_COMPARED:
             break
     return found
 

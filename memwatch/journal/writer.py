@@ -31,7 +31,7 @@ OUTPUT_RESERVE_BYTES = MIB  # beyond the cap, for the end of the job's output
 PROGRESS_INTERVAL_S = 0.5
 VERDICT_INTERVAL_S = 1.0
 LAST_SYNC_WAIT_S = 2.0
-MOST_PROCESSES = 12  # that a sample lists
+LISTED_PROCESSES = 12  # that a sample lists
 # After an action every sample is of interest.
 AFTERMATH_S = 30.0
 
@@ -218,7 +218,7 @@ class Journal:
     def _write_sample(self, sample: Sample) -> None:
         if sample.others is None and self._others is not None:
             sample = replace(sample, others=self._others)
-        event = events.sample_event(sample, MOST_PROCESSES)
+        event = events.sample_event(sample, LISTED_PROCESSES)
         line = events.encode(event if self._samples_since <= 1 else event | {"every": self._samples_since})
         self._sample_bytes = self._write(line, sample.t)
         self._samples_since = 0

@@ -22,7 +22,7 @@ from memwatch.probe.job_tree import JobTree
 from memwatch.probe.procfs import HostMemory, HostPaging, HostPressure
 
 # A job that has shed more branches than this has most of them in the same cgroup.
-_MOST_BRANCHES = 8
+_BRANCHES_READ = 8
 _LARGEST_CHILDREN = 4
 OTHERS_INTERVAL_S = 10.0
 OTHERS_SHARE = 0.001
@@ -197,7 +197,7 @@ class Machine:
         pids = {process.pid for process in job}
         branches = [process.pid for process in job if process.parent_pid not in pids]
         largest = nlargest(_LARGEST_CHILDREN, job, key=lambda process: process.rss_bytes) if len(job) > 1 else ()
-        asked = dict.fromkeys([*branches[:_MOST_BRANCHES], *(process.pid for process in largest)])
+        asked = dict.fromkeys([*branches[:_BRANCHES_READ], *(process.pid for process in largest)])
         return self._limits.read(asked or [self._self_pid])
 
 

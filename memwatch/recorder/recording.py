@@ -34,7 +34,7 @@ EARLY_S = 0.1  # A timer that fires a little early must not cost a whole look.
 PROCESSES_IN_TROUBLE_S = 2.0
 LED_UP = 10  # looks that are kept in case that trouble comes
 # Full segments that wait to be packed until a trouble is over; more would go over what the record may take.
-MOST_UNTIDY = 4
+UNTIDY_SEGMENTS = 4
 # What trouble writes is made to last at once. Otherwise the kernel's own half minute would do, were it a promise.
 SYNC_S = 30.0
 
@@ -88,7 +88,7 @@ class Recorder:
         else:
             self._unwritten.append(sample)
         self._looked_s = sample.clock_s
-        if self._untidy_segments > (0 if verdict.level < Level.WARN else MOST_UNTIDY):
+        if self._untidy_segments > (0 if verdict.level < Level.WARN else UNTIDY_SEGMENTS):
             self._log.tidy()
             self._untidy_segments = 0
         return max(self._look_s - (self._clock() - sample.clock_s), 0.0)

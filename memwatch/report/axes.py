@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, tzinfo
 
 from memwatch.model.units import GIB, KIB, MIB, TIB
 
-MOST_TIME_TICKS = 8
+TIME_TICKS = 8
 # A tick this near to the end of the axis, as a share of it, would have its label run into that of the end.
 _CROWDED = 0.14
 
@@ -44,7 +44,7 @@ def short_size(size_bytes: float) -> str:
     return f"{number} {unit}"
 
 
-def time_ticks(begin_x: float, end_x: float, zone: tzinfo | None, most: int = MOST_TIME_TICKS) -> list[Tick]:
+def time_ticks(begin_x: float, end_x: float, zone: tzinfo | None, most: int = TIME_TICKS) -> list[Tick]:
     """At round times of the wall clock where the reader is; the first of a day has its date."""
     span_s = end_x - begin_x
     whole_days_s = 86400.0 * math.ceil(span_s / 86400 / most)

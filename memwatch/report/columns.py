@@ -8,7 +8,7 @@ looked, the line is broken. When time outgrows the columns, each becomes twice a
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-MOST_COLUMNS = 1024
+COLUMN_COUNT = 1024
 NARROWEST_S = 0.05
 
 
@@ -44,7 +44,7 @@ class ColumnPoint:
 
 
 class Columns:
-    def __init__(self, most: int = MOST_COLUMNS, narrowest_s: float = NARROWEST_S) -> None:
+    def __init__(self, most: int = COLUMN_COUNT, narrowest_s: float = NARROWEST_S) -> None:
         self._most = most
         self._width_s = narrowest_s
         self._columns: dict[int, Column] = {}

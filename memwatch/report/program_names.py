@@ -7,7 +7,7 @@ from memwatch.model.programs import program_name
 from memwatch.model.sample import Process, Sample
 
 MOST_FOLLOWED = 512
-MOST_SHOWN = 8
+SHOWN = 8
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Programs:
             self._followed = dict(biggest)
 
     def biggest(self) -> list[Program]:
-        return sorted(self._followed.values(), key=lambda program: -program.peak_bytes)[:MOST_SHOWN]
+        return sorted(self._followed.values(), key=lambda program: -program.peak_bytes)[:SHOWN]
 
     def rename(self, new_name: Callable[[str], str]) -> None:
         for program in self._followed.values():

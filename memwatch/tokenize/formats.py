@@ -17,7 +17,7 @@ from memwatch.tokenize.vocabulary import Encoding
 LLMC_HEADER_BYTES = 1024
 NPY_HEADER_BYTES = 128
 # llm.c seeks with an int.
-MOST_LLMC_BYTES = 2**31 - 1
+LARGEST_LLMC_BYTES = 2**31 - 1
 # As llm.c's data_common.py writes them: magic and version for 16-bit and for 32-bit tokens.
 _LLMC_KIND = {2: (20240520, 1), 4: (20240801, 7)}
 
@@ -25,7 +25,7 @@ HEADER_BYTES: dict[Format, int] = {"bin": 0, "llmc": LLMC_HEADER_BYTES, "npy": N
 
 
 def most_llmc_tokens(encoding: Encoding) -> int:
-    return (MOST_LLMC_BYTES - LLMC_HEADER_BYTES) // encoding.token_bytes
+    return (LARGEST_LLMC_BYTES - LLMC_HEADER_BYTES) // encoding.token_bytes
 
 
 def header(kind: Format, tokens: int, encoding: Encoding) -> bytes:

@@ -35,7 +35,7 @@ FINGERPRINT_PIECE_BYTES = 4 * KIB
 PACKED_READ_BYTES = 1 * MIB
 OBJECTS_AT_ONCE = 32
 # Text with more rubbish than this is taken for something else, a picture or a disk image.
-MOST_RUBBISH_FRACTION = 0.3
+RUBBISH_FRACTION = 0.3
 LEAST_BYTES_TO_JUDGE = 512
 
 # zstd files may begin with a frame to be skipped, as pzstd's do.
@@ -268,7 +268,7 @@ def _refuse_rubbish(path: str, head: bytes) -> None:
         return
     text = head.decode("utf-8", "replace")
     rubbish = text.count("\ufffd") + len(head) - len(head.translate(None, _CONTROLS))
-    if rubbish > MOST_RUBBISH_FRACTION * len(text):
+    if rubbish > RUBBISH_FRACTION * len(text):
         raise MemwatchError(
             f"{path} does not look like text ({100 * rubbish / len(text):.0f} % of its beginning is not); "
             f"to tokenize it anyway, add --errors replace"

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from memwatch.tokenize.encoding import BlockEncoder
 
 PIECES = 16  # of a file
-MOST_PIECES = 64
+PIECES = 64
 PIECE_BYTES = 32 * KIB
-MOST_FILES = 64
+FILES_SAMPLED = 64
 # Least text bytes per compressed byte. Low is on the safe side: no run is refused without reason.
 LEAST_UNPACKING = 2
 
@@ -53,8 +53,8 @@ def expected_marks(
     if any(source.size_bytes is None for source in inputs):
         return None
     marks = [(0, 0.0)]
-    stride = max(-(-len(inputs) // MOST_FILES), 1)
-    count = max(MOST_PIECES * stride // len(inputs), 1)
+    stride = max(-(-len(inputs) // FILES_SAMPLED), 1)
+    count = max(PIECES * stride // len(inputs), 1)
     for i in range(0, len(inputs), stride):
         # One file stands for those after it that are not looked at.
         size = sum(source.size_bytes or 0 for source in inputs[i : i + stride])

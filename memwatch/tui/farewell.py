@@ -7,7 +7,7 @@ from memwatch.tui.draw.glyphs import Glyphs
 from memwatch.tui.model.picture import JobState, Picture
 from memwatch.tui.model.terminal_text import PLAIN, Ink, TextLine
 
-MOST_LINES = 100
+KEPT_LINES = 100
 # Python's words for an input that is empty; on the full screen every job's is.
 NO_INPUT = "EOFError: EOF when reading a line"
 LAST_WORDS = 5  # lines
@@ -15,7 +15,7 @@ LAST_WORDS = 5  # lines
 
 def tail(picture: Picture, screen_rows: int, has_colours: bool) -> str:
     """A job that failed has said why in its last lines; a short output is there as a whole."""
-    lines = picture.output[-max(MOST_LINES, screen_rows) :]
+    lines = picture.output[-max(KEPT_LINES, screen_rows) :]
     return "".join(_written(text, has_colours) + "\n" for text in lines)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memwatch.decide.actions import Action, By, LadderSettings, OnPressure, Step
 from memwatch.decide.forecast import Forecast, ForecastConfidence, Rates, forecast, next_interval_s
-from memwatch.decide.history import MOST_POINTS, History
+from memwatch.decide.history import POINTS, History
 from memwatch.decide.ladder import interval_s
 from memwatch.decide.thresholds import USUAL, Level, assess
 from memwatch.decide.verdict import Decider, Verdict
@@ -255,7 +255,7 @@ def test_history_stays_small(interval_s: float) -> None:
     kept = History()
     for tick in range(1000):
         kept.add(_sample(tick * interval_s, GIB))
-        assert len(kept) <= MOST_POINTS
+        assert len(kept) <= POINTS
 
 
 @quick

@@ -199,7 +199,7 @@ def test_many_files_share_the_pieces_and_each_gets_its_line(
     assert sum(each.tokens.estimate for each in found) == pytest.approx(sum(tokens), rel=0.02)
     inside = sum(each.tokens.low <= count <= each.tokens.high for each, count in zip(found, tokens, strict=True))
     assert inside >= 180
-    assert sum(each.pieces for each in found) <= 2 * sampling.MOST_PIECES
+    assert sum(each.pieces for each in found) <= 2 * sampling.PIECES
 
 
 @pytest.mark.parametrize("packing", ["", ".gz"])

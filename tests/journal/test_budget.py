@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memwatch.journal.reader import read_events
 from memwatch.journal.size_budget import BYTES_AN_HOUR, JournalBudget
-from memwatch.journal.writer import MOST_PROCESSES, Journal
+from memwatch.journal.writer import LISTED_PROCESSES, Journal
 from memwatch.model.sample import Process
 from tests.journal.examples import read_samples, sample, started
 
@@ -99,7 +99,7 @@ def test_a_large_tree_is_written_as_its_biggest_and_the_rest_and_adds_up(tmp_pat
     journal.sample(whole)
     journal.close()
     (read,) = read_samples(path)
-    assert [process.pid for process in read.job] == [4300 - MOST_PROCESSES + n for n in range(MOST_PROCESSES)]
+    assert [process.pid for process in read.job] == [4300 - LISTED_PROCESSES + n for n in range(LISTED_PROCESSES)]
     assert read.job_processes == 300
     assert read.job_bytes == whole.job_bytes
     assert read.job_rss_bytes == whole.job_rss_bytes

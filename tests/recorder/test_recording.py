@@ -14,7 +14,7 @@ from memwatch.model.sample import Memory, Paging, Pressure, Process, Sample
 from memwatch.model.units import GIB, MIB
 from memwatch.probe.biggest import ProcessSizes
 from memwatch.probe.machine import Machine
-from memwatch.recorder.recording import MOST_UNTIDY, Recorder, RecorderSettings
+from memwatch.recorder.recording import UNTIDY_SEGMENTS, Recorder, RecorderSettings
 
 COMMAND = "/usr/bin/python3 /home/me/prepare.py --token hunter2"
 
@@ -207,7 +207,7 @@ def test_packing_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(MachineLog, "tidy", lambda log: tidied.append(bench.machine.clock_s))
     bench.machine.available_bytes = 512 * MIB
     bench.log._segment_bytes = 1
-    bench.look(3 * MOST_UNTIDY)
+    bench.look(3 * UNTIDY_SEGMENTS)
     assert len(tidied) >= 2
 
 

@@ -1,7 +1,7 @@
 """What stays on the terminal when the screen is left."""
 
 from memwatch.tui.draw.glyphs import ASCII, UNICODE
-from memwatch.tui.farewell import MOST_LINES, detached, summary, tail
+from memwatch.tui.farewell import KEPT_LINES, detached, summary, tail
 from memwatch.tui.model.picture import Picture, ViewKind
 from memwatch.tui.model.run_model import RunModel
 from tests.tui import script
@@ -54,7 +54,7 @@ def test_the_last_lines_keep_their_colours() -> None:
 
 def test_of_much_output_the_end_is_shown() -> None:
     lines = tail(picture(script.output(1, "line\n" * 3000)), 24, has_colours=False).splitlines()
-    assert len(lines) == MOST_LINES
+    assert len(lines) == KEPT_LINES
 
 
 def test_it_says_how_to_come_back() -> None:

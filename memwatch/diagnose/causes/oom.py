@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from memwatch.diagnose.causes.memory_shortage import main_grower
-from memwatch.diagnose.causes.oom_advice import MOST_SHARE, oom_advice
+from memwatch.diagnose.causes.oom_advice import MAIN_SHARE, oom_advice
 from memwatch.diagnose.causes.oom_holder import Holder, holder_of, unaccounted_bytes
 from memwatch.diagnose.causes.phrases import SINCE_BOOT_S, clock, forecast_of, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
@@ -285,7 +285,7 @@ def _missing(kills: list[OomKill], first: OomKill, is_holder_known: bool) -> lis
     if kills[0].limit == LimitKind.UNKNOWN:
         missing.append(WHICH_LIMIT)
     whole = first.cgroup_limit_bytes if first.in_cgroup else first.ram_bytes
-    is_most = whole is not None and (first.taken_bytes or 0) >= MOST_SHARE * whole
+    is_most = whole is not None and (first.taken_bytes or 0) >= MAIN_SHARE * whole
     if not is_holder_known and not is_most:
         missing.append(WHO_HELD)
     return missing

@@ -8,7 +8,7 @@ from memwatch.diagnose.logs.log_events import Platform
 from memwatch.diagnose.logs.oom_kill import OomKill, ProgramSum
 from memwatch.model.units import GIB, format_size
 
-MOST_SHARE = 0.5  # of RAM, or of the limit: whoever holds so much is the reason
+MAIN_SHARE = 0.5  # of RAM, or of the limit: whoever holds so much is the reason
 SCRIPT_ADVICE = "memwatch diagnose --script FILE.py: points at the lines of a Python script that hold everything."
 
 _PYTHON = re.compile(r"python|pt_main_thread|jupyter|ray::|uwsgi|gunicorn|celery")
@@ -38,7 +38,7 @@ def oom_advice(
 def _needs(name: str, kill: OomKill, holder: Holder | None) -> list[str]:
     """More than it had: how much more no log says."""
     whole = kill.cgroup_limit_bytes if kill.in_cgroup else kill.ram_bytes
-    if holder is None or whole is None or holder.taken_bytes < MOST_SHARE * whole:
+    if holder is None or whole is None or holder.taken_bytes < MAIN_SHARE * whole:
         return []
     swap = f" + {format_size(kill.swap_total_bytes)}" if kill.swap_total_bytes and not kill.in_cgroup else ""
     return [

@@ -25,7 +25,7 @@ BEFORE_RUN_S = 60.0
 AFTER_RUN_S = 180.0
 # Of the runs that memwatch stopped: a journal may have megabytes, and all are read before anything is said.
 MOST_JOURNALS = 100
-MOST_STOPPED_RUNS = 5
+SHOWN_STOPPED_RUNS = 5
 
 ReadMachine = Callable[[float, float], Iterable[Event]]
 
@@ -106,7 +106,7 @@ def _stopped_runs(wanted: Wanted, booted_t: float, known: list[Run]) -> list[tup
                 found.append(read_run(path, wanted.show_commands, booted_t))
         except OSError:
             continue
-        if len(found) >= MOST_STOPPED_RUNS:
+        if len(found) >= SHOWN_STOPPED_RUNS:
             break
     return found
 

@@ -24,7 +24,7 @@ TIMES = 8  # the larger run has so many samples one after another
 TIME_LIMIT_S = 120
 MEMORY_LIMIT_BYTES = 8 * GIB  # of addresses: threads and libraries reserve much that they never use
 FILE_LIMIT_BYTES = 2 * GIB
-MOST_GROWTH_SHARE = 0.25  # of what the original grows by; the rest is noise of the allocator
+NOISE_SHARE = 0.25  # of what the original grows by; the rest is noise of the allocator
 NOISE_BYTES = 2 * MIB
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "HF_HOME", "VIRTUAL_ENV")
 
@@ -62,7 +62,7 @@ def prove(script: Path, source: str, fixed: str, input_path: Path) -> FixProof:
             names = sorted(set(original.files) ^ set(rewritten.files)) or sorted(original.files)
             raise NotSure(f"the rewritten script does not write the same bytes ({', '.join(names)})")
     growth = {fixed: runs[fixed, TIMES].peak_bytes - runs[fixed, 1].peak_bytes for fixed in (False, True)}
-    if growth[True] > MOST_GROWTH_SHARE * max(growth[False], 0) + NOISE_BYTES:
+    if growth[True] > NOISE_SHARE * max(growth[False], 0) + NOISE_BYTES:
         raise NotSure("the memory of the rewritten script still grows with its input")
     return FixProof(tuple(sorted(runs[False, 1].files)), len(sample) * TIMES, growth[False], growth[True])
 

@@ -11,7 +11,7 @@ from memwatch.model.sample import Process
 
 LOOK_BACK_S = 600.0
 MOST_TRACKED = 256
-MOST_GROWERS = 3
+SHOWN_GROWERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,15 @@ class Growths:
     def growers(self, since_t: float) -> tuple[Growth, ...]:
         """The fastest growing first; those that were still seen after `since_t`."""
         grown = [growth for growth in self._all(since_t) if growth.grown_bytes > 0]
-        return tuple(sorted(grown, key=lambda growth: -growth.grown_bytes)[:MOST_GROWERS])
+        return tuple(sorted(grown, key=lambda growth: -growth.grown_bytes)[:SHOWN_GROWERS])
 
     def swapped(self, since_t: float) -> tuple[Growth, ...]:
         """Those whose memory was pushed out, the most first."""
         swapped = [growth for growth in self._all(since_t) if growth.swapped_bytes > 0]
-        return tuple(sorted(swapped, key=lambda growth: -growth.swapped_bytes)[:MOST_GROWERS])
+        return tuple(sorted(swapped, key=lambda growth: -growth.swapped_bytes)[:SHOWN_GROWERS])
 
     def biggest(self, since_t: float) -> tuple[Growth, ...]:
-        return tuple(sorted(self._all(since_t), key=lambda growth: -growth.to_bytes)[:MOST_GROWERS])
+        return tuple(sorted(self._all(since_t), key=lambda growth: -growth.to_bytes)[:SHOWN_GROWERS])
 
     def _all(self, since_t: float) -> list[Growth]:
         found = []

@@ -10,7 +10,7 @@ from memwatch.tui.model.picture import Picture
 _WORDS = {"info": "info", "warn": "WARN", "act": "ACT "}
 _ROLES = {"info": "dim", "warn": "warn", "act": "act"}
 INDENT = 15
-MOST_ROWS = 3  # for one of them
+ROWS_EACH = 3  # for one of them
 
 
 def title(picture: Picture, look: Look) -> Line:
@@ -18,7 +18,7 @@ def title(picture: Picture, look: Look) -> Line:
 
 
 def row_count(picture: Picture, look: Look, width: int) -> int:
-    return sum(len(entry(happening, width, MOST_ROWS)) for happening in picture.happenings)
+    return sum(len(entry(happening, width, ROWS_EACH)) for happening in picture.happenings)
 
 
 def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -> list[Line]:
@@ -26,7 +26,7 @@ def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -
         return [line(Span("no events yet", "dim"))]
     rows: list[Line] = []
     for happening in reversed(picture.happenings):
-        rows[:0] = entry(happening, width, 1 if height <= 2 else MOST_ROWS)
+        rows[:0] = entry(happening, width, 1 if height <= 2 else ROWS_EACH)
         if len(rows) >= height + top:
             break
     end = max(len(rows) - top, min(height, len(rows)))

@@ -10,7 +10,7 @@ from memwatch.tui.draw.words import amount, between, percent, rate, size
 from memwatch.tui.model.picture import JobState, Picture, Progress
 
 TITLE = "progress"
-MOST_START_S = 10.0  # As long as that, a job may be busy with its start.
+START_S = 10.0  # As long as that, a job may be busy with its start.
 
 
 def title(picture: Picture, look: Look) -> Line:
@@ -30,7 +30,7 @@ def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
 
 
 def _nothing_known(picture: Picture) -> str:
-    if (picture.elapsed_s or 0) < MOST_START_S:
+    if (picture.elapsed_s or 0) < START_S:
         return "no progress reported yet"
     return "the job reports no progress, and reads no file whose position would show it"
 

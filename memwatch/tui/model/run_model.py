@@ -31,7 +31,7 @@ from memwatch.tui.model.terminal_text import TerminalText
 
 MOST_HAPPENINGS = 500
 RATES_S = 2.0  # over which counters are turned into rates
-MOST_RECENT = 40  # samples, at 10 Hz more than RATES_S
+RECENT_SAMPLES = 40  # samples, at 10 Hz more than RATES_S
 MOST_NUMBER = 1e18
 BELIEVED = ("medium", "high", "certain")  # what the guard acts on; a low confidence is a guess
 
@@ -44,7 +44,7 @@ class RunModel:
         self._now = Picture(kind=kind, state=JobState.STARTING if has_job else JobState.WATCHING, has_job=has_job)
         self._series = Series()
         self._trends = Trends()
-        self._recent: deque[Sample] = deque(maxlen=MOST_RECENT)
+        self._recent: deque[Sample] = deque(maxlen=RECENT_SAMPLES)
         self._pace = ProgressPace()
         self._happenings: deque[EventLine] = deque(maxlen=MOST_HAPPENINGS)
         self._text = TerminalText()

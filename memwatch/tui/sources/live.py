@@ -13,7 +13,7 @@ from memwatch.tui.sources import Event
 from memwatch.tui.sources.replay_source import take_past
 
 INPUT_LOOK_S = 2.0
-MOST_LOOKED_AT = 16  # processes
+LOOKED_AT = 16  # processes
 WAITS_FOR_INPUT = "the job waits for input, which the full screen cannot pass on: stop it and run it with --ui plain"
 
 
@@ -62,7 +62,7 @@ class LiveSource:
             return []
         self._input_looked_s = now_s
         sleeping = [row.process.pid for row in self.picture().processes if row.process.state == "S"]
-        if not any(waits_for_input(pid) for pid in sleeping[:MOST_LOOKED_AT]):
+        if not any(waits_for_input(pid) for pid in sleeping[:LOOKED_AT]):
             return []
         self._has_told_of_input = True
         note: Event = {"t": time.time(), "event": "note", "text": WAITS_FOR_INPUT}
