@@ -24,7 +24,9 @@ first process of the job that connects has the channel until it closes it. Both 
     up      {"event": "hello", "can": ["shard"]}
             {"event": "output", "folder": "/where/files/will/grow"}
             {"event": "progress", "done": 1048576, "total": 4194304, "unit": "bytes", ...}
+            {"event": "peak"}
     down    {"command": "shard"}
+            {"peak_job_bytes": 310378496}
 """
 
 import atexit

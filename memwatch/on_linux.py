@@ -11,3 +11,4 @@ import sys
 PROBE_VARIABLE = "MEMWATCH_PROBE"
 IS_FORCED = os.environ.get(PROBE_VARIABLE) == "portable"
 IS_LINUX: bool = sys.platform == "linux" and not IS_FORCED
+MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024  # of what the kernel says of a peak (getrusage)

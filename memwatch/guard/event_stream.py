@@ -97,6 +97,11 @@ class EventStream:
         if job_bytes is not None:
             self._journal.know_peak(job_bytes)
 
+    @property
+    def peak_job_bytes(self) -> int | None:
+        """So far."""
+        return self._journal.peak_job_bytes
+
     def exit(self, job_exit: JobExit, code: int, by: By | None, **more: object) -> None:
         self._views.send(self._journal.exit(code, job_exit.signal, None if by is None else by.value, None, **more))
         self._journal.close()

@@ -348,6 +348,8 @@ class Guard:
                 self._progress.report(message)
             case "note":
                 self._events.note(str(message.get("text", "")))
+            case "peak":
+                self._job_channel.send({"peak_job_bytes": self._events.peak_job_bytes})
 
     def _handle_command(self, message: dict[str, Any]) -> None:
         match parse_command(message):

@@ -2,13 +2,10 @@
 
 import os
 import resource
-import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from memwatch.model.units import KIB
-
-MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else KIB
+from memwatch.on_linux import MAXRSS_UNIT_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,6 +136,10 @@ class Journal:
         single process is known to have held (its VmHWM) where that is more. The exit event has it, for every view."""
         self._peak_job_bytes = max(self._peak_job_bytes or 0, job_bytes)
 
+    @property
+    def peak_job_bytes(self) -> int | None:
+        return self._peak_job_bytes
+
     def progress(self, message: Mapping[str, object], t: float | None = None) -> Event:
         """What the job reports; at most twice a second, and the last report is kept for the exit."""
         event = events.progress_event(_now(t), message)

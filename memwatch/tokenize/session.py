@@ -30,6 +30,7 @@ from memwatch.tokenize.pipeline import Pipeline, PipelineLimits
 from memwatch.tokenize.plan import Plan, cores_here, least_bytes, plan, usual_limit_bytes
 from memwatch.tokenize.progress_report import Meter
 from memwatch.tokenize.rows import reading_memory
+from memwatch.tokenize.rss import guarded_peak_bytes
 from memwatch.tokenize.settings import TokenizeRequest
 from memwatch.tokenize.sizing import Expected
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
@@ -105,8 +106,11 @@ class Session:
 
     def _run_locked(self, lock: int) -> Result:
         checkpoint = self._resumed() or self._started()
+        peak_before = checkpoint.totals.peak_rss_bytes  # of an earlier run that this one resumes
         if not checkpoint.finished:
             checkpoint = self._worked(checkpoint, lock)
+            if (peak := guarded_peak_bytes(self._channel)) is not None:
+                checkpoint.totals.peak_rss_bytes = max(peak, peak_before)
         self._publish(checkpoint.outputs)
         manifests.save(manifests.manifest_of(checkpoint, self._encoding), self._partial, self._folder)
         checkpoints.drop_partial_folder(self._partial)

@@ -76,6 +76,14 @@ def test_every_view_has_the_same_peak_of_a_job_with_several_processes() -> None:
     assert diagnosed.peak_job_bytes == peak
 
 
+def test_the_manifest_has_the_peak_that_the_other_views_have(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("The quick brown fox jumps over the lazy dog.\n" * 200_000)
+    finished = memwatch("run", "--ui", "plain", "tokenize", str(tmp_path / "text.txt"))
+    assert finished.code == 0, finished.err
+    peak = exit_event()["peak_job_bytes"]
+    assert json.loads((tmp_path / "manifest.json").read_text())["peak_rss_bytes"] == peak
+
+
 def test_an_orphan_counts_with_the_peak_that_no_sample_saw() -> None:
     run(sys.executable, "-c", ORPHAN)
     peak = exit_event()["peak_job_bytes"]
