@@ -6,7 +6,7 @@ all that is needed to go on from there. Blocks of rows are made by row_blocks.py
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from memwatch.errors import MemwatchError
@@ -52,7 +52,9 @@ class ReadPosition:
     val_end: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """The offset, and what differs from the default: a manifest has hundreds of positions."""
+        named = ((name, getattr(self, name), field.default) for name, field in self.__dataclass_fields__.items())
+        return {name: value for name, value, default in named if value != default or name == "offset"}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "ReadPosition":
