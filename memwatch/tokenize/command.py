@@ -24,6 +24,7 @@ from memwatch.command_line import (
 from memwatch.errors import ExitCode, UsageError, printable
 from memwatch.model.units import format_count, format_duration, format_size
 from memwatch.storage.address import is_remote
+from memwatch.tokenize.progress_report import time_shares
 from memwatch.tokenize.settings import (
     DEFAULT_BLOCK_BYTES,
     DEFAULT_MODE,
@@ -166,8 +167,7 @@ def summary(result: "Result") -> str:
         else:
             path = printable(result.folder / record.name)
             lines.append(f"  {path}  {record.tokens:,} tokens  {format_size(record.size_bytes)}")
-    if spent_s := sum(totals.time_s.values()):
-        shares = ", ".join(f"{what} {100 * took_s / spent_s:.0f} %" for what, took_s in totals.time_s.items())
+    if shares := time_shares(totals.time_s):
         lines.append(f"  time of the workers: {shares}")
     remarks = {
         "bytes that are not UTF-8 were replaced or dropped": totals.replaced_bytes,

@@ -43,7 +43,7 @@ from memwatch.tokenize.messages import (
     Written,
 )
 from memwatch.tokenize.outputs import Outputs, OutputState
-from memwatch.tokenize.progress_report import Meter
+from memwatch.tokenize.progress_report import Meter, time_shares
 from memwatch.tokenize.settings import FLOOR_BLOCK_BYTES
 from memwatch.tokenize.tally import Tally
 from memwatch.tokenize.task_source import TaskSource
@@ -433,7 +433,7 @@ class Pipeline:
         if self._channel is not None:
             report = self._meter.report(self._reported_s, self._totals.file_bytes, self._totals.tokens)
             extra: dict[str, Any] = {"sharded": self._outputs.sharded, "rss_bytes": self._crew.rss_bytes()}
-            self._channel.send({**report, **extra, "time": self._totals.time_s})
+            self._channel.send({**report, **extra, "time_shares": time_shares(self._totals.time_s)})
 
     def _send_note(self, text: str) -> None:
         if self._channel is not None:

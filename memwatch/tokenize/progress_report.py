@@ -1,6 +1,7 @@
 """Progress: how far, how fast, how much there will be, and when."""
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,12 @@ from memwatch.tokenize.sizing import Expected
 RECENT_S = 10.0
 # The reader is about a MiB ahead of what was unpacked: before this, the two cannot be compared.
 ENOUGH_PACKED_BYTES = 8 * MIB
+
+
+def time_shares(time_s: Mapping[str, float]) -> str:
+    """Where the workers' time went, so that a user sees what would make the job faster."""
+    spent_s = sum(time_s.values())
+    return ", ".join(f"{what} {100 * took_s / spent_s:.0f} %" for what, took_s in time_s.items()) if spent_s else ""
 
 
 @dataclass(slots=True)

@@ -16,7 +16,8 @@ START_S = 10.0  # As long as that, a job may be busy with its start.
 def title(picture: Picture, look: Look) -> Line:
     progress = picture.progress
     if progress is None or progress.source is None:
-        return line(Span(TITLE, "title"))
+        shares = printable(progress.time_shares) if progress is not None and progress.time_shares else ""
+        return line(Span(TITLE, "title"), Span(f" workers: {shares}" if shares else "", "dim"))
     if progress.source == "its output":
         return line(Span(TITLE, "title"), Span(f" as it reports {printable(progress.name or '')}".rstrip(), "dim"))
     return line(Span(TITLE, "title"), Span(f" position in {printable(progress.name or progress.source)}", "dim"))

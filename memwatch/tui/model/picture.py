@@ -80,6 +80,7 @@ class Progress:
     projected_output_bytes: int | None = None
     source: str | None = None
     name: str | None = None
+    time_shares: str | None = None  # where the time of its workers went, in words
 
     @property
     def fraction(self) -> float | None:

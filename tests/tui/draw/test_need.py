@@ -56,6 +56,15 @@ def test_a_forged_need_is_not_shown() -> None:
     assert memory_panel.subtitle(picture, Look()) == ()
 
 
+def test_the_title_says_where_the_time_of_the_workers_went() -> None:
+    model = RunModel(ViewKind.RUN)
+    event = {"done": 45.0, "total": 100, "unit": "bytes", "time_shares": "reading 13 %, encoding 87 %"}
+    for more in (script.start(), {"t": script.time_of(script.start()) + 5, "event": "progress"} | event):
+        model.take(more)
+    picture = model.picture(script.time_of(script.start()) + 5)
+    assert text_of(progress_panel.title(picture, Look())) == "progress workers: reading 13 %, encoding 87 %"
+
+
 def test_a_bar_of_the_job_is_shown_with_its_own_eta() -> None:
     model = RunModel(ViewKind.RUN)
     event = {"done": 45.0, "total": 100, "unit": "%", "eta_s": 300.0, "source": "its output", "name": "epochs"}
