@@ -1,21 +1,18 @@
 """Diagnose: from evidence to what happened, what is ruled out, and what is not known. Nothing is claimed that the
 evidence does not show; where it is silent, what would have spoken is named."""
 
+from memwatch.diagnose.causes.allocations import allocation_findings
 from memwatch.diagnose.causes.devices import disk_findings, gpu_memory_findings, gpu_ruled_out
 from memwatch.diagnose.causes.freeze import gap_findings, stalls_since_boot
 from memwatch.diagnose.causes.graphics import gpu_error_findings, gpu_hang_findings
 from memwatch.diagnose.causes.hung import busy_now_findings, hung_findings
+from memwatch.diagnose.causes.kernel_bug import kernel_bug_findings
 from memwatch.diagnose.causes.kills import daemon_findings, memwatch_findings
 from memwatch.diagnose.causes.managed_kills import managed_kill_findings
 from memwatch.diagnose.causes.memory_shortage import kills_in, main_grower, stretch_findings
 from memwatch.diagnose.causes.oom import oom_findings
 from memwatch.diagnose.causes.phrases import clock
-from memwatch.diagnose.causes.processor import (
-    allocation_findings,
-    hardware_findings,
-    lockup_findings,
-    overheating_findings,
-)
+from memwatch.diagnose.causes.processor import hardware_findings, lockup_findings, overheating_findings
 from memwatch.diagnose.causes.storage import disk_fault_findings
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Diagnosis, Finding
@@ -73,6 +70,7 @@ def _findings(evidence: Evidence) -> list[Finding]:
         *gpu_error_findings(evidence),
         *gpu_hang_findings(evidence),
         *gpu_memory_findings(evidence),
+        *kernel_bug_findings(evidence),
         *lockup_findings(evidence),
         *hardware_findings(evidence),
         *overheating_findings(evidence),

@@ -38,6 +38,7 @@ class Cause(StrEnum):
     GPU_HANG = "gpu-hang"
     GPU_MEMORY = "gpu-memory"
     HARDWARE_ERROR = "hardware-error"
+    KERNEL_BUG = "kernel-bug"  # an oops, a BUG or a panic of the kernel, and memory did not run out
     CPU_LOCKUP = "cpu-lockup"
     HUNG_TASKS = "hung-tasks"
     OVERHEATING = "overheating"
@@ -71,6 +72,7 @@ _PARTS = {
     Cause.CPU_SATURATION: PROCESSOR,
     Cause.OVERHEATING: PROCESSOR,
     Cause.HARDWARE_ERROR: "hardware",
+    Cause.KERNEL_BUG: "kernel",
     Cause.HUNG_TASKS: "not known",
     Cause.UNEXPLAINED_FREEZE: "not known",
 }

@@ -4,7 +4,7 @@ from memwatch.diagnose.causes.hung import dirty_advice, hung_in
 from memwatch.diagnose.causes.phrases import clock, sentence, share
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.log_events import HungTask, Wait
+from memwatch.diagnose.logs.stacks import HungTask, Wait
 from memwatch.diagnose.timeline.model import Gap, Stretch, Timeline
 from memwatch.model.units import format_duration, format_size
 

@@ -61,6 +61,7 @@ _MAKERS = {
         "sudo cat /sys/class/drm/card0/device/devcoredump/data > gpu-dump.txt: for gitlab.freedesktop.org/drm/xe.",
         "Update the kernel, linux-firmware (GuC) and the compute runtime.",
     ),
+    "nvidia": ("nvidia-smi -q: shows what the card itself has counted; update its driver, or try the one before.",),
     "nouveau": ("Update the kernel and Mesa, or install NVIDIA's own driver: nouveau resets few cards.",),
 }
 
@@ -71,7 +72,8 @@ def gpu_error_findings(evidence: Evidence) -> list[Finding]:
         return []
     codes = sorted({event.first_code for event in events if event.first_code is not None})
     telling = [code for code in codes if code != _FOLLOWS] or codes
-    meaning = listed([f"Xid {code}: {_XIDS.get(code, _OTHER_XID)}" for code in telling])
+    said = [f"Xid {code}: {_XIDS.get(code, _OTHER_XID)}" for code in telling]
+    meaning = listed(said or ["the driver could not start the card (RmInitAdapter failed)"])
     followed = any(event.code == _FOLLOWS and event.first_code != _FOLLOWS for event in events)
     names = [event.name for event in events if event.name]
     by = f", while {listed(list(dict.fromkeys(names)))} ran on it" if names else ""
@@ -98,7 +100,7 @@ def _error(event: GpuError) -> str:
 
 
 def _xid_advice(codes: set[int]) -> tuple[str, ...]:
-    if codes <= _OWN_FAULT:
+    if codes and codes <= _OWN_FAULT:
         return ("The program on the card is at fault, or its driver: update both; compute-sanitizer finds the place.",)
     if codes & _MEMORY_DAMAGE:
         return (

@@ -3,7 +3,7 @@
 from memwatch.diagnose.causes.phrases import listed, moment
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.log_events import HungTask, Wait
+from memwatch.diagnose.logs.stacks import HungTask, Wait
 from memwatch.model.units import GIB, format_size
 
 BUSY_CPU_PERCENT = 80.0

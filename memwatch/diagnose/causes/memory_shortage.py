@@ -4,8 +4,8 @@ from memwatch.diagnose.causes.hung import hung_in
 from memwatch.diagnose.causes.phrases import clock, growth, listed, sentence, share
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.log_events import HungTask, Wait
 from memwatch.diagnose.logs.oom_kill import OomKill
+from memwatch.diagnose.logs.stacks import HungTask, Wait
 from memwatch.diagnose.timeline.growth import Growth
 from memwatch.diagnose.timeline.model import Strain, Stretch, Timeline
 from memwatch.model.units import MIB, format_duration, format_size

@@ -1,12 +1,15 @@
-"""Cores that are stuck (soft and hard lockups, RCU stalls), too hot, or that report hardware errors; and requests for
-memory that the kernel could not meet at once."""
+"""Cores that are stuck (soft and hard lockups, RCU stalls), too hot, or that report hardware errors."""
 
 from memwatch.diagnose.causes.phrases import listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
-from memwatch.diagnose.logs.fault_values import AllocationFailure, HardwareError, Lockup, Overheating, Part, Stuck
-from memwatch.diagnose.logs.log_events import LogEvents
-from memwatch.model.units import format_size
+from memwatch.diagnose.logs.fault_values import (
+    HardwareError,
+    Lockup,
+    Overheating,
+    Part,
+    Stuck,
+)
 
 
 def lockup_findings(evidence: Evidence) -> list[Finding]:
@@ -18,8 +21,11 @@ def lockup_findings(evidence: Evidence) -> list[Finding]:
     known_t = [event.t for event in lockups if event.t is not None]
     longest_s = max((event.seconds for event in lockups if event.seconds is not None), default=None)
     cores = sorted({event.cpu for event in lockups if event.cpu is not None})
+    place = next((event.place for event in lockups if event.place), None)
     if longest_s is not None:
         what = f"A core was stuck in the kernel for up to {longest_s} s: {names}."
+    elif Stuck.HARD not in kinds and kinds != [Stuck.RCU]:
+        what = f"A core was stuck in the kernel: {names}."
     elif Stuck.HARD in kinds:
         what = f"A core was stuck with interrupts off: {names}."
     else:
@@ -35,6 +41,7 @@ def lockup_findings(evidence: Evidence) -> list[Finding]:
                 [
                     f"the kernel reports {listed([kind.value for kind in kinds])}"
                     + (f" on {len(cores)} cores" if len(cores) > 1 else ""),
+                    None if place is None else f"it was in {place}",
                     "that is a driver, faulty hardware, or a virtual machine whose host gave it no time",
                     "the program named only happened to run there",
                 ]
@@ -117,7 +124,8 @@ def overheating_findings(evidence: Evidence) -> list[Finding]:
     return [
         Finding(
             Cause.OVERHEATING,
-            f"The processor was too hot and slowed down, {times(max(event.times for event in events))} since boot.",
+            f"The {events[0].what} was too hot and slowed down, {times(max(event.times for event in events))} since"
+            " boot.",
             "That makes everything slow for moments; alone it neither freezes a machine nor kills a program.",
             Confidence.MEDIUM,
             tuple(f"kernel log{moment(event.t, evidence.now_t)}: above the threshold" for event in events[:2]),
@@ -126,39 +134,3 @@ def overheating_findings(evidence: Evidence) -> list[Finding]:
             max(known_t, default=None),
         )
     ]
-
-
-def allocation_findings(evidence: Evidence) -> list[Finding]:
-    """Requests that failed at once. The kernel reports them, and nobody is killed."""
-    log = evidence.log or LogEvents()
-    events = [event for event in log.events if isinstance(event, AllocationFailure)]
-    return [
-        _allocation_finding(kept, log.page_bytes, evidence.now_t)
-        for kept in ([event for event in events if event.order], [event for event in events if not event.order])
-        if kept
-    ]
-
-
-def _allocation_finding(events: list[AllocationFailure], page_bytes: int, now_t: float) -> Finding:
-    largest = max(events, key=lambda event: event.order)
-    names = listed(list(dict.fromkeys(event.name for event in events)))
-    size = format_size(page_bytes << largest.order)
-    known_t = [event.t for event in events if event.t is not None]
-    is_large = largest.order > 0
-    return Finding(
-        Cause.FRAGMENTATION if is_large else Cause.ALLOCATION_FAILURE,
-        f"The kernel could not give {names} {size} in one piece (order {largest.order}); no process was killed.",
-        "Memory is fragmented: enough may be free, in pieces that are smaller."
-        if is_large
-        else "It was needed at once, where the kernel may not wait (GFP_ATOMIC, often for network packets): a packet is"
-        " lost, or the request is repeated.",
-        Confidence.HIGH if is_large else Confidence.MEDIUM,
-        tuple(f"kernel log{moment(event.t, now_t)}: {event.name}, order {event.order}" for event in events[:3]),
-        (
-            "sysctl -w vm.min_free_kbytes=262144: the kernel keeps more free"
-            + ("; echo 1 > /proc/sys/vm/compact_memory: joins free pieces." if is_large else "."),
-            "cat /proc/buddyinfo: shows how many pieces of each size are free.",
-        ),
-        min(known_t, default=None),
-        max(known_t, default=None),
-    )

@@ -39,6 +39,7 @@ class Stuck(StrEnum):
     HARD = "hard LOCKUP"
     RCU = "RCU stall"
     WORKQUEUE = "workqueue lockup"
+    SPINLOCK = "spinlock lockup"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,18 @@ class Lockup:
     seconds: int | None
     name: str | None
     stuck: Stuck = Stuck.SOFT
+    place: str | None = None  # the function of the kernel, with its module in brackets
+
+
+@dataclass(frozen=True, slots=True)
+class KernelBug:
+    """An oops, a BUG, or a panic that memory did not cause."""
+
+    t: float | None
+    detail: str
+    name: str | None = None  # of the process that ran
+    place: str | None = None  # the function, with its module in brackets
+    is_panic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +90,15 @@ class HardwareError:
 class Overheating:
     t: float | None
     times: int  # since boot
+    what: str = "processor"
     is_shutdown: bool = False  # so hot that the machine shut itself down
+
+
+class Refusal(StrEnum):
+    PAGES = "pages"
+    LARGE_PIECE = "large piece"  # of XFS, which asks again until it gets it
+    VMALLOC = "vmalloc"  # of the kernel's own address space
+    OVERCOMMIT = "overcommit"  # vm.overcommit_memory=2, or a request that no machine of this size could meet
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +108,8 @@ class AllocationFailure:
     t: float | None
     name: str
     order: int
+    refusal: Refusal = Refusal.PAGES
+    size_bytes: int | None = None  # where it was not asked for in one piece
 
 
 class Manager(StrEnum):
@@ -114,4 +137,7 @@ class ManagedKill:
     is_eviction: bool = False  # the manager ended it because the node was short of memory; no OOM kill
 
 
-Fault = DiskFault | UsbDisconnect | Lockup | GpuHang | HardwareError | Overheating | AllocationFailure | ManagedKill
+Fault = (
+    DiskFault | UsbDisconnect | Lockup | KernelBug | GpuHang | HardwareError | Overheating | AllocationFailure
+    | ManagedKill
+)  # fmt: skip

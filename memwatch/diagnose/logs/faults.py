@@ -1,11 +1,14 @@
 """Single lines that report a fault: of a disk, a core, a card, the hardware, an allocation, or a managed kill.
 
-Disks, cards and managers have modules of their own (disk_lines.py, graphics_lines.py, managed_lines.py).
+Disks, cores, cards and managers have modules of their own (disk_lines.py, core_lines.py, graphics_lines.py,
+managed_lines.py).
 """
 
 import re
 from collections.abc import Callable
 
+from memwatch.diagnose.logs.core_lines import HINT as CORE_HINT
+from memwatch.diagnose.logs.core_lines import read_core_line
 from memwatch.diagnose.logs.disk_lines import HINT as DISK_HINT
 from memwatch.diagnose.logs.disk_lines import read_disk_line
 from memwatch.diagnose.logs.fault_values import (
@@ -13,51 +16,54 @@ from memwatch.diagnose.logs.fault_values import (
     AllocationFailure,
     Fault,
     HardwareError,
-    Lockup,
     Overheating,
     Part,
-    Stuck,
+    Refusal,
 )
 from memwatch.diagnose.logs.graphics_lines import HINT as GRAPHICS_HINT
 from memwatch.diagnose.logs.graphics_lines import read_graphics_line
 from memwatch.diagnose.logs.managed_lines import HINT as MANAGED_HINT
 from memwatch.diagnose.logs.managed_lines import read_managed_line
 
-_SOFT = re.compile(
-    r"(?:NMI )?(?:watchdog: )?BUG: soft lockup\.? - CPU#(?P<cpu>\d+) stuck for (?P<seconds>\d+)s! "
-    r"-?\[(?P<name>.*):(?P<pid>\d+)\]"
-)
-_HARD = re.compile(
-    r"(?:NMI )?watchdog: (?:BUG: )?(?:Watchdog detected |CPU \d+ (?:self-)?detected )?hard LOCKUP"
-    r"(?: on (?:cpu|other CPUs) (?P<cpu>\d+))?|Kernel panic - not syncing: .*hard LOCKUP"
-)
-_RCU = re.compile(
-    r"(?:rcu: )?INFO: \w+ ?(?:self-)?detected (?:expedited )?stalls? on (?:tasks|CPU)(?:s/tasks| (?P<cpu>\d+))?"
-)
-_WORKQUEUE = re.compile(r"BUG: workqueue lockup - pool(?: cpus=(?P<cpu>\d+))?.* stuck for (?P<seconds>\d+)s!")
 _MEMORY_ERROR = re.compile(
-    r"EDAC .*(?:MEMORY ERROR|\d+ [CU]E\b|\b[CU]E\b .*memory|memory .*error)|Memory failure: |"
-    r".*\[Hardware Error\]:.*(?:memory error|[Mm]emory [Cc]ontroller)"
+    r"EDAC .*(?:MEMORY ERROR|\d+ [CU]E\b|\b[CU]E\b (?:page|.*memory)|memory .*error)|Memory failure: |"
+    r"MCE 0x[0-9a-f]+: |.*\[Hardware Error\]:.*(?:memory error|[Mm]emory [Cc]ontroller)|"
+    r".*Uncorrected hardware memory error"
 )
 _MACHINE_CHECK = re.compile(
-    r"(?:mce: )?(?:\{\d+\})?\[Hardware Error\]: (?:CPU \d+: |CPU:\d+ )?(?:Machine Check|Hardware error from APEI|MC\d)|"
-    r"(?:mce: )?\[Hardware Error\]: (?:Uncorrected|Deferred|Corrected) error|"
-    r".*(?:Uncorrected hardware memory error|Fatal machine check)"
+    r"(?:mce: )?(?:\{\d+\})?\[Hardware Error\]: (?:CPU \d+: |CPU:\d+ .*)?(?:Machine [Cc]heck|Hardware error from APEI|"
+    r"MC\d|event severity|System Fatal|(?:Uncorrected|Deferred|Corrected)(?: error|, ))|"
+    r"CPU \d+: Machine Check Exception|.*Fatal (?:local )?machine check|NMI: (?:IOCK|PCI system) error"
 )
-_PCIE = re.compile(r".*AER: (?:Multiple )?Uncorrect(?:ed|able) |.*PCIe Bus Error: severity=Uncorrected")
+_PCIE = re.compile(
+    r".*AER: (?:Multiple )?Uncorrect(?:ed|able) |.*PCIe Bus Error: severity=Uncorrect|.*DPC: containment event"
+)
 _POWER = re.compile(r".*(?:Under-?voltage detected|power supply .*(?:fail|lost)|over-current condition)", re.IGNORECASE)
 _HOT = re.compile(
     r"(?:mce: )?CPU\d+: (?:(?:Core|Package) )?[Tt]emperature (?:is )?above threshold.*?"
     r"(?:\(total events = (?P<times>\d+)\)|$)"
 )
-_TOO_HOT = re.compile(r".*critical temperature reached", re.IGNORECASE)
+_TOO_HOT = re.compile(r".*critical temperature reached|.*HARDWARE PROTECTION shutdown \(Temperature", re.IGNORECASE)
+_HOT_CARD = re.compile(r"amdgpu .*GPU over temperature")
 _ALLOCATION = re.compile(r"(?P<name>.{1,32}?): page allocation failure[:.] order:(?P<order>\d\d?)\b")
 _ALLOCATION_2_4 = re.compile(r"(?P<name>__alloc_pages): (?P<order>\d\d?)-order allocation failed")
+_VMALLOC = re.compile(
+    r"(?P<name>.{1,32}?): vmalloc(?: error: size (?P<size>\d+)|: allocation failure(?:: (?P<bytes>\d+) bytes|,"
+    r" allocated"
+    r" \d+ of (?P<whole>\d+) bytes))"
+)
+_SLAB = re.compile(r"(?P<name>SL[UA]B): Unable to allocate memory on")
+# XFS asks for a large piece again and again, and everything that writes waits for it.
+_XFS = re.compile(r"(?P<name>XFS): .*possible memory allocation deadlock(?: size (?P<size>\d+))?")
+_OVERCOMMIT = re.compile(
+    r"__vm_enough_memory: pid: \d+, comm: (?P<name>.*?), (?:bytes: (?P<size>\d+) not|no) enough memory"
+)
 
 # One of these stands in every line that reports a fault; nearly all lines of a log have none, and cost one look.
 HINT = (
-    rf"{DISK_HINT}|{GRAPHICS_HINT}|{MANAGED_HINT}|lockup|LOCKUP|stall|EDAC|Hardware Error|Memory failure|temperature|"
-    r"Temperature|allocation fail|machine check|AER: |PCIe Bus|[Vv]oltage|power supply|over-current"
+    rf"{DISK_HINT}|{CORE_HINT}|{GRAPHICS_HINT}|{MANAGED_HINT}|EDAC|Hardware Error|Memory failure|MCE 0x|temperature|"
+    r"Temperature|allocation fail|allocation deadlock|vmalloc|Unable to allocate|_enough_memory|[Mm]achine [Cc]heck|"
+    r"hardware memory error|AER: |PCIe Bus|DPC: |NMI: |[Vv]oltage|power supply|over-current"
 )
 
 
@@ -68,22 +74,6 @@ def read_fault(t: float | None, text: str) -> Fault | None:
         if fault is not None:
             return fault
     return None
-
-
-def _core(t: float | None, text: str) -> Fault | None:
-    if (match := _SOFT.match(text)) is not None:
-        return Lockup(t, int(match["cpu"]), int(match["seconds"]), match["name"])
-    if (match := _WORKQUEUE.match(text)) is not None:
-        return Lockup(t, _number(match["cpu"]), int(match["seconds"]), None, Stuck.WORKQUEUE)
-    if (match := _HARD.match(text)) is not None:
-        return Lockup(t, _number(match["cpu"]), None, None, Stuck.HARD)
-    if (match := _RCU.match(text)) is not None:
-        return Lockup(t, _number(match["cpu"]), None, None, Stuck.RCU)
-    return None
-
-
-def _number(text: str | None) -> int | None:
-    return None if text is None else int(text)
 
 
 def _hardware(t: float | None, text: str) -> Fault | None:
@@ -98,14 +88,28 @@ def _hardware(t: float | None, text: str) -> Fault | None:
         return HardwareError(t, detail, Part.PCIE)
     if (match := _HOT.match(text)) is not None:
         return Overheating(t, int(match["times"] or 1))
+    if _HOT_CARD.match(text) is not None:
+        return Overheating(t, 1, "graphics card")
     return Overheating(t, 1, is_shutdown=True) if _TOO_HOT.match(text) is not None else None
 
 
 def _allocation(t: float | None, text: str) -> Fault | None:
-    match = _ALLOCATION.match(text) or _ALLOCATION_2_4.match(text)
-    return None if match is None else AllocationFailure(t, match["name"], int(match["order"]))
+    if (match := _ALLOCATION.match(text) or _ALLOCATION_2_4.match(text)) is not None:
+        return AllocationFailure(t, match["name"], int(match["order"]))
+    if (match := _VMALLOC.match(text)) is not None:
+        size = match["size"] or match["bytes"] or match["whole"]
+        return AllocationFailure(t, match["name"], 0, Refusal.VMALLOC, int(size))
+    if (match := _SLAB.match(text)) is not None:
+        return AllocationFailure(t, match["name"], 0)
+    if (match := _XFS.match(text)) is not None:
+        return AllocationFailure(
+            t, match["name"], 0, Refusal.LARGE_PIECE, int(match["size"]) if match["size"] else None
+        )
+    if (match := _OVERCOMMIT.match(text)) is not None:
+        return AllocationFailure(t, match["name"], 0, Refusal.OVERCOMMIT, int(match["size"]) if match["size"] else None)
+    return None
 
 
 _READERS: tuple[Callable[[float | None, str], Fault | None], ...] = (
-    _allocation, read_disk_line, _core, read_graphics_line, _hardware, read_managed_line,
+    _allocation, read_disk_line, _hardware, read_core_line, read_graphics_line, read_managed_line,
 )  # fmt: skip

@@ -5,7 +5,9 @@ import re
 from memwatch.diagnose.logs.fault_values import MOST_DETAIL_CHARACTERS, GpuHang
 
 _AMD = re.compile(
-    r".*\bring (?P<ring>\S+) timeout|.*amdgpu.*(?:qcm fence wait loop timeout|Waiting for fences timed out)"
+    r".*\bring (?P<ring>\S+) timeout|.*amdgpu.*(?:qcm fence wait loop timeout|Waiting for fences timed out|MES"
+    r" failed to respon|"
+    r"unrecoverable state|device lost from bus|SMU: I'm not done with your previous command)"
 )
 # Bounded, because a line may repeat these words thousands of times.
 _AMD_PROCESS = re.compile(
@@ -14,9 +16,11 @@ _AMD_PROCESS = re.compile(
 _AMD_RESET = re.compile(r".*amdgpu.*GPU reset begin")
 _AMD_FAULT = re.compile(r"amdgpu .*?(?:page fault(?!.*for process)|\bfor process (?P<name>.*?) pid (?P<pid>\d+))")
 # No other driver says it in these words, so its name need not stand before them.
-_RADEON = re.compile(r".*(?:ring \d+ stalled for more than|GPU lockup \(current fence|GPU softreset: )")
+_RADEON = re.compile(r".*(?:ring \d+ stalled for more than|GPU lockup \((?:current fence|waiting for)|GPU softreset: )")
 _I915 = re.compile(r"(?:\[drm\] |i915 )?.*GPU HANG: ecode [^,]*(?:, in (?P<name>.+?) \[(?P<pid>\d+)\])?")
-_I915_STUCK = re.compile(r"\[drm(?::ring_stuck)?\].*(?:stuck (?:wait )?on \w+ ring|GPU crash dump saved)")
+_I915_STUCK = re.compile(
+    r"\[drm(?::\w+(?: \[i915\])?)?\].*(?:Hangcheck timer elapsed|stuck (?:wait )?on \w+ ring|GPU crash dump saved)"
+)
 _I915_RESET = re.compile(
     r"(?:i915 |drm/i915).*(?:(?P<name>\S+?)\[(?P<pid>\d+)\] context reset due to GPU hang|Resetting (?:chip|\w+) "
     r"(?:for|after)|GPU recovery timed out|reset request timed out)"
@@ -27,7 +31,7 @@ _XE = re.compile(
 )
 _NOUVEAU = re.compile(
     r"nouveau (?:\S+: |[A-Z]\[.*?\]\s*)(?:\w+: )?(?:fault .*\[\w+ (?P<name>\S+?)\[(?P<pid>\d+)\]\]|"
-    r"SCHED_ERROR|.*killed|timeout|.*\b(?:read|write) fault|(?:gr|fifo): .*(?:ERROR|TRAP)|Xorg|"
+    r"SCHED_ERROR|gsp: rc engn:|.*killed|timeout|.*\b(?:read|write) fault|(?:gr|fifo): .*(?:ERROR|TRAP)|Xorg|"
     r"DRM: .*(?:failed to idle|GPU lockup))"
 )
 # Small boards: the driver names itself, and the card is a part of the chip.
@@ -35,17 +39,22 @@ _BOARD = re.compile(
     r"(?P<driver>panfrost|lima|v3d|vc4|etnaviv-gpu|msm|panthor)\b.*(?:gpu sched timeout|Resetting GPU for hang|"
     r"recover hung GPU|gpu lockup|job timeout)"
 )
+_NVIDIA_DISPLAY = re.compile(r"nvidia-modeset: ERROR: .*(?:timed out|Idling display engine)")
+# The picture was not shown in time; the driver's name may stand before it, or not at all.
+_FLIP = re.compile(r"(?:(?P<driver>[a-z\d]+) \S+: )?\[drm.*flip_done timed out")
 _DRIVERS = (
     ("amdgpu", (_AMD_PROCESS, _AMD_FAULT, _AMD, _AMD_RESET)),
     ("radeon", (_RADEON,)),
     ("i915", (_I915, _I915_RESET, _I915_STUCK)),
     ("xe", (_XE,)),
     ("nouveau", (_NOUVEAU,)),
+    ("nvidia", (_NVIDIA_DISPLAY,)),
 )
 
 HINT = (
     r"timeout|timed out|GPU HANG|GPU hang|GPU reset|Process |Timedout|Engine reset|nouveau|page fault|ring \d+ stalled|"
-    r"GPU lockup|gpu lockup|hung GPU|for hang|wedged|softreset|stuck|crash dump"
+    r"GPU lockup|gpu lockup|hung GPU|for hang|wedged|softreset|stuck|crash dump|Hangcheck|MES failed|"
+    r"unrecoverable state|device lost|SMU: "
 )
 
 
@@ -59,5 +68,5 @@ def read_graphics_line(t: float | None, text: str) -> GpuHang | None:
                 found = match.groupdict()
                 name, pid = found.get("name"), found.get("pid")
                 return GpuHang(t, driver, name or None, int(pid) if pid and name else None, detail)
-    board = _BOARD.match(text)
-    return None if board is None else GpuHang(t, board["driver"], None, None, detail)
+    other = _BOARD.match(text) or _FLIP.match(text)
+    return None if other is None else GpuHang(t, other["driver"] or "drm", None, None, detail)

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from memwatch.diagnose.logs.oom_kill import Zone
 from memwatch.model.units import KIB
 
-_FREE_SWAP = re.compile(r"Free swap\s+= (?P<kib>\d+)kB")
+_FREE_SWAP = re.compile(r"Free swap\s*[:=]\s*(?P<kib>\d+)kB")
 _TOTAL_SWAP = re.compile(r"Total swap = (?P<kib>\d+)kB")
 _RAM = re.compile(r"(?P<pages>\d+) pages (?:of )?RAM")
 _RESERVED = re.compile(r"(?P<pages>\d+) (?:pages (?:reserved|cma reserved)|reserved pages)")
 _HUGE = re.compile(r"hugepages_total=(?P<total>\d+) .*hugepages_size=(?P<kib>\d+)kB")
 _COUNT = re.compile(r"\b(?P<key>[a-z_]+):(?P<pages>\d+)\b(?!kB)")
 _COUNTED = re.compile(
-    r"\s*(?:active_anon|active_file|unevictable|slab_reclaimable|mapped|free|shmem|kernel_misc):?\S*:?\d"
+    r"\s*(?:Active|active_anon|active_file|unevictable|slab_reclaimable|mapped|free|shmem|kernel_misc):?\S*:?\d"
 )
 # 'Node 0 DMA: 1*4kB (U) 0*8kB ...': the free lists begin with pieces of one page.
 _FREE_LISTS = re.compile(r"(?:Node \d+ )?(?:DMA32|DMA|Normal|HighMem|Movable): \d+\*(?P<kib>\d+)kB")
@@ -24,7 +24,9 @@ _ZONE = re.compile(
 
 def is_memory_line(text: str) -> bool:
     """A line that begins the memory part, or stands alone in a cut report."""
-    return "Mem-Info:" in text or any(form.match(text) for form in (_RAM, _FREE_SWAP, _TOTAL_SWAP))
+    return (
+        "Mem-Info:" in text or "Mem-info:" in text or any(form.match(text) for form in (_RAM, _FREE_SWAP, _TOTAL_SWAP))
+    )
 
 
 def page_bytes_in(text: str) -> int | None:
@@ -67,6 +69,10 @@ class MemoryCounts:
         else:
             return False
         return True
+
+    @property
+    def is_filled(self) -> bool:
+        return bool(self.zones or "free" in self.pages)
 
     def counted(self, *keys: str) -> int | None:
         """Bytes of these counters, added up; None where the report has none of them."""

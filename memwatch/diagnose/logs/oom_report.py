@@ -18,13 +18,17 @@ from memwatch.model.units import KIB
 LONGEST_REPORT_S = 60.0  # over a serial console a long table takes many seconds
 MOST_KILLED = 64
 
-_INVOKED = re.compile(r"(?P<name>.{1,32}?) invoked oom-killer: (?:.*?order=(?P<order>-?\d\d?)\b)?")
+# Linux 2.6.18 does not say who asked.
+_INVOKED = re.compile(
+    r"(?:(?P<name>.{1,32}?) invoked oom-killer: |oom-killer: (?=gfp_mask))(?:.*?order=(?P<order>-?\d\d?)\b)?"
+)
 _SYSRQ = re.compile(r"(?i)sysrq ?: (?:Manual OOM execution|OOM)")
 _VERDICT = re.compile(r"oom-kill:constraint=(?P<constraint>CONSTRAINT_\w+),")
 _MEMCG = re.compile(r",oom_memcg=(?P<path>/.*?),task_memcg=")
 _TASK_MEMCG = re.compile(r",task_memcg=(?P<path>/.*?),task=")
 _CHOSEN_TASK = re.compile(r",task=(?P<name>.*),pid=(?P<pid>\d+),uid=")
 _OLD_MEMCG = re.compile(r"Task in (?P<task>/.*) killed as a result of limit of (?P<path>/.*)")
+_GROUP = re.compile(r"Tasks in (?P<path>/.*) are going to be killed due to memory\.oom\.group set")
 _STATS_FOR = re.compile(r"Memory cgroup stats for (?P<path>/[^:]*):")
 _LIMIT = re.compile(r"memory: usage (?P<usage>\d+)kB, limit (?P<limit>\d+)kB")
 # In the stack of the request that failed: through a cgroup's account, or through the machine's allocator.
@@ -36,31 +40,39 @@ _THROUGH_MACHINE = re.compile(
     r"out_of_memory from __alloc_pages|^\s*(?:\[<[0-9a-f]+>\] )?pagefault_out_of_memory"
 )
 _CHOSEN = re.compile(
-    r"(?P<before>.*?)ut of memory(?: \(oom_kill_allocating_task\))?: Kill process (?P<pid>\d+)"
+    r"(?P<before>.*?)ut of memory(?: \(oom_kill_allocating_task\))?: [Kk]ill process (?P<pid>\d+)"
     r"(?:, UID \d+,)? \((?P<name>.*?)\) score (?P<score>\d+)"
 )
 _NONE_LEFT = re.compile(r"(?P<before>.*?)ut of memory and no killable processes")
-_DEADLOCKED = re.compile(r"Kernel panic - not syncing: (?:System is deadlocked on memory|Out of memory)")
-_PANIC = re.compile(r"Kernel panic - not syncing: Out of memory: (?P<which>compulsory|system-wide)?")
+_DEADLOCKED = re.compile(r"Kernel panic - not syncing: System is deadlocked on memory")
+# panic_on_oom=1 spares a cgroup's limit ("system-wide"), 2 does not ("compulsory").
+_PANIC = re.compile(
+    r"Kernel panic - not syncing: [Oo]ut of memory(?:\(\w+\))?[:.] (?P<which>[Cc]ompulsory|system-wide|panic_on_oom"
+    r" is)?"
+)
 _KILLED = re.compile(
     r"(?P<before>.*?)Killed process (?P<pid>\d+)(?:, UID \d+,)? \((?P<name>.*?)\)"
-    r"(?=[,.*'`\x22]|\s+total-vm|\s*$| \()(?P<rest>.*)"
+    r"(?=[,.*'`\x22]|\s+(?:total-vm|vsz)|\s*$| \()(?P<rest>.*)"
 )
-_BEFORE_VICTIM = re.compile(r"ut of memory(?: \(oom_kill_allocating_task\))?: $")
+_BEFORE_VICTIM = re.compile(r"ut of [Mm]emory(?: \(oom_kill_allocating_task\))?: $")
 _SIZE = re.compile(r"\b(?P<part>anon|file|shmem)-rss:(?P<kib>\d+)kB")
 _ADJUSTED = re.compile(r"oom_score_adj:(?P<adj>-?\d+)")
-_REAPED = re.compile(r"oom_reaper: reaped process (?P<pid>\d+) \((?P<name>.*?)\)(?P<rest>)(?P<before>)")
+_REAPED = re.compile(
+    r"oom_reaper: (?:reaped process |unable to reap pid:)(?P<pid>\d+) \((?P<name>.*?)\)(?P<rest>)(?P<before>)"
+)
 _EXITING = re.compile(
     r"(?P<before>.*?)ut of memory: OOM victim (?P<pid>\d+) \((?P<name>.*?)\) is already exiting(?P<rest>)"
 )
 # What begins a report of which the first lines are missing: also its stack, which nothing else has.
 _OOM_FRAME = re.compile(r"\s*(?:\[<[0-9a-f]+>\] )?(?:oom_kill_process|(?:mem_cgroup_)?out_of_memory)[\w.]*\+0x")
 _BEGINS_CUT = re.compile(
-    r"oom-kill:constraint=|Task in /.* killed as a result of limit|memory: usage \d+kB, limit|Memory cgroup stats for /"
+    r"oom-kill:constraint=|Tasks in /.* memory\.oom\.group set|Task in /.* killed as a result of limit|memory: usage"
+    r" \d+kB, limit|Memory cgroup stats for /"
 )
 # One of these stands in every line that can begin a report.
 HINT = (
-    r"oom|Killed process|ut of memory|SysRq|sysrq|pages (?:of )?RAM|Mem-Info|pid *\]|killed as a result of limit|"
+    r"oom|Killed process|ut of memory|SysRq|sysrq|pages (?:of )?RAM|Mem-Info|pid *\]|killed as a result of limit|ut"
+    r" of Memory|"
     r"failcnt|cgroup stats|out_of_memory"
 )
 
@@ -136,6 +148,7 @@ class OomReader:
         self.is_reading = False
         self._chosen = None
         if report is not None and report.is_oom and not report.has_kill:
+            _prove_limit(report)
             pid, name = report.chosen or (None, "")
             yield replace(self._made(report, report.t, pid, name, None, None), no_victim=report.no_victim)
 
@@ -163,12 +176,13 @@ class OomReader:
         if (panic := _PANIC.match(text)) is not None:
             report = self._report(t)
             report.is_oom, report.no_victim = True, NoVictim.PANIC
-            if panic["which"] == "system-wide":
+            if panic["which"] in ("system-wide", "panic_on_oom is"):
                 report.limit = LimitKind.MACHINE
             return True
         if _DEADLOCKED.match(text) is not None:
             # Only a machine without memory panics; a cgroup without victims goes on.
-            self._report(t).limit = LimitKind.MACHINE
+            report = self._report(t)
+            report.limit, report.is_oom, report.no_victim = LimitKind.MACHINE, True, NoVictim.NONE_LEFT
             return True
         return False
 
@@ -180,6 +194,8 @@ class OomReader:
             report = self._report(t)
             report.is_oom = True
             self._take(report, text)
+        elif _GROUP.match(text) is not None and self._open is not None and _is_near(self._open.t, t):
+            pass  # Said after the first kill, of the rest of the same cgroup.
         elif _BEGINS_CUT.match(text) is not None or is_table_head(text) or is_memory_line(text):
             self._take(self._report(t), text)
 
@@ -199,6 +215,8 @@ class OomReader:
         elif (stats := _STATS_FOR.match(text)) is not None:
             # The counters of a cgroup are printed for an OOM of that cgroup only.
             report.limit, report.cgroup, report.is_oom = LimitKind.CGROUP, report.cgroup or stats["path"], True
+        elif (group := _GROUP.match(text)) is not None:
+            report.limit, report.cgroup, report.is_oom = LimitKind.CGROUP, group["path"], True
         elif not report.memory.take(text) and report.limit != LimitKind.CGROUP:
             self._take_frame(report, text)
 
@@ -230,6 +248,7 @@ class OomReader:
             report.limit = LimitKind.MACHINE
         elif report.limit == LimitKind.UNKNOWN and self._chosen is not None:
             report.limit = self._chosen[1]
+        _prove_limit(report)
         report.has_kill = True
         self._chosen = None
         self._killed.append(int(match["pid"]))
@@ -288,3 +307,10 @@ class OomReader:
 def _is_near(begun_t: float | None, t: float | None) -> bool:
     """A report whose end was lost must not lend its table to the next."""
     return begun_t is None or t is None or abs(t - begun_t) <= LONGEST_REPORT_S
+
+
+def _prove_limit(report: _Open) -> None:
+    """The kernel prints the memory of the machine ('Mem-Info') only where the machine's is used up; for a cgroup it
+    prints the cgroup's counters. Linux before 3.9 prints both, the cgroup's first."""
+    if report.limit == LimitKind.UNKNOWN and report.invoked_by is not None and report.memory.is_filled:
+        report.limit = LimitKind.MACHINE

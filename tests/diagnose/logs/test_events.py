@@ -6,15 +6,9 @@ from hypothesis import strategies as st
 
 from memwatch.diagnose.logs.daemon_lines import DaemonKill, Killer
 from memwatch.diagnose.logs.fault_values import GpuHang, Lockup
-from memwatch.diagnose.logs.log_events import (
-    MOST_EVENTS,
-    GpuError,
-    GpuFull,
-    HungTask,
-    Wait,
-    read_log,
-)
+from memwatch.diagnose.logs.log_events import MOST_EVENTS, GpuError, GpuFull, read_log
 from memwatch.diagnose.logs.log_lines import LogLine
+from memwatch.diagnose.logs.stacks import HungTask, Wait
 from memwatch.model.units import MIB
 from tests.diagnose.logs.examples import FOLDER, lines, read, recorded
 
