@@ -54,9 +54,10 @@ def lines_of(
 ) -> list[str]:
     """`places`: what to call each line, where it is not its number: of a notebook, the cell and the line in it."""
     name, hits = printable(os.path.basename(path)), reading.hits
-    if not hits:
-        beside = "" if not reading.not_followed else ", but could not follow all of it"
-        lines = [f"{name}: found no line that holds all data in memory{beside}"]
+    if reading.is_all_clear:
+        lines = [f"{name}: no line holds all data in memory; every call in it is known"]
+    elif not hits:
+        lines = [f"{name}: found no line that holds all data in memory, but could not follow all of it"]
     else:
         lines = [f"{name} holds all data in memory in {format_number(len(hits), 'place')}"]
     for hit in hits:

@@ -91,7 +91,7 @@ def hardware_findings(evidence: Evidence) -> list[Finding]:
             "Too little voltage stops disks, cards and cores at random."
             if is_power and not is_memory
             else "A corrected error (CE) does no harm yet; one that is not corrected ends programs, or the machine.",
-            Confidence.HIGH,
+            Confidence.MEDIUM if all("events logged" in event.detail for event in events) else Confidence.HIGH,
             tuple(f"kernel log{moment(event.t, evidence.now_t)}: {event.detail}" for event in events[:3]),
             advice,
             min(known_t, default=None),

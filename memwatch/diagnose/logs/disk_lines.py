@@ -52,7 +52,8 @@ _DISKS = tuple(
         (DiskTrouble.ERROR, rf"(?:Buffer I/O error on dev(?:ice)?|lost page write due to I/O error on) {_BLOCK}"),
         (DiskTrouble.ERROR, r"(?:Read|Write)-error on (?P<device>swap-device \(\d+:\d+)"),
         (DiskTrouble.ERROR, rf"EXT4-fs \({_BLOCK}\): (?:.*I/O error |Delayed block allocation failed|This should not"
-                            r" happen|failed to convert unwritten|error count since)"),
+                            r" happen|failed to convert unwritten|error count(?: since last"
+                            r" fsck)?: [1-9]|warning: mounting fs with errors)"),
         (DiskTrouble.ERROR, rf"EXT[234]-fs (?:error|warning) \(device {_BLOCK}\).*(?:I/O error|Error -5)"),
         (DiskTrouble.ERROR, rf"EXT[234]-fs error \(device {_BLOCK}\)"),
         (DiskTrouble.ERROR, r"BTRFS: (?P<device>Transaction) aborted \(error -(?!28|12)"),

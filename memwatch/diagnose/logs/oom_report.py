@@ -37,7 +37,7 @@ _THROUGH_CGROUP = re.compile(
 )
 _THROUGH_MACHINE = re.compile(
     r"^\s*(?:\[<[0-9a-f]+>\] )?__alloc_(?:pages|frozen_pages)(?:\w*(?:slowpath|may_oom)|(?:_nodemask)?\+0x)|"
-    r"out_of_memory from __alloc_pages|^\s*(?:\[<[0-9a-f]+>\] )?pagefault_out_of_memory"
+    r"\b__out_of_memory\+0x|out_of_memory from __alloc_pages|^\s*(?:\[<[0-9a-f]+>\] )?pagefault_out_of_memory"
 )
 _CHOSEN = re.compile(
     r"(?P<before>.*?)ut of memory(?: \(oom_kill_allocating_task\))?: [Kk]ill process (?P<pid>\d+)"

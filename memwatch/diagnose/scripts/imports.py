@@ -18,6 +18,8 @@ def with_usual_names(tree: ast.Module) -> ast.Module:
         elif isinstance(node, ast.ImportFrom) and node.module in _KNOWN_BY_FUNCTION:
             for each in node.names:
                 renamed[each.asname or each.name] = f"{_USUAL.get(node.module, node.module)}.{each.name}"
+        elif isinstance(node, ast.ImportFrom) and node.module == "pyarrow":
+            renamed |= {each.asname or each.name: "pq" for each in node.names if each.name == "parquet"}
     usual = {name: known for name, known in renamed.items() if name != known}
     if usual:
         _Renamer(usual).visit(tree)

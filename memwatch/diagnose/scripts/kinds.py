@@ -41,7 +41,7 @@ _OF_TABLE = frozenset(
     explode reset_index rename assign merge query sort_values
     """.split()  # noqa: SIM905
 )
-_LISTINGS = {"listdir", "glob", "iglob", "rglob", "walk", "scandir", "iterdir"}
+LISTINGS = {"listdir", "glob", "iglob", "rglob", "walk", "scandir", "iterdir"}
 _SAME_PIECES = {"tqdm", "iter", "reversed", "auto_tqdm"}  # what goes through them stays what it is
 _PARSERS = {f"{module}.loads" for module in ("json", "ujson", "orjson", "simplejson", "rapidjson", "pickle")}
 _LOADERS = {f"{module}.load" for module in ("json", "ujson", "simplejson", "rapidjson", "pickle", "cPickle", "dill")}
@@ -83,7 +83,7 @@ def kind_of(node: ast.expr, names: Names) -> Kind | None:
         return next((kind for kind in (Kind.WHOLE, Kind.ENCODED) if kind in kinds), None)
     if isinstance(node, ast.ListComp):
         if kind_of(node.generators[0].iter, names) == Kind.FILES:
-            return Kind.FILES if isinstance(node.elt, ast.Name) or _joins_path(node.elt) else None
+            return Kind.FILES if isinstance(node.elt, ast.Name) or _is_of_path(node.elt) else None
         return Kind.TOKENS if holds_all(node, names) else None
     if isinstance(node, ast.GeneratorExp):
         return Kind.STREAM if is_data(node.generators[0].iter, names) else None
@@ -94,12 +94,12 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     name = dotted(node.func)
     if name in OPENERS or name.endswith(".open"):
         return None if is_small(node) or _is_for_writing(node) else Kind.FILE
-    if name in ("list", "np.array", "numpy.array") and (not node.args or _is_empty(node.args[0])):
+    if name in ("list", "set", "np.array", "numpy.array") and (not node.args or _is_empty(node.args[0])):
         return Kind.EMPTY
     if is_whole_read(node, names) or is_whole_json(node, names):
         return Kind.WHOLE
     end = name.rpartition(".")[2]
-    if end in _LISTINGS:
+    if end in LISTINGS:
         return Kind.FILES
     if end == "iterparse" or (name in ("map", "filter") and any(is_data(each, names) for each in node.args[1:])):
         return Kind.STREAM
@@ -143,8 +143,10 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     return names.get(f"{name}()") if name else None
 
 
-def _joins_path(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in ("join", "str", "Path")
+def _is_of_path(node: ast.expr) -> bool:
+    """os.path.join(folder, name), name.replace('.txt', ''): still the name of a file."""
+    end = dotted(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+    return end in ("join", "str", "Path", "replace", "removesuffix", "strip", "as_posix", "splitext")
 
 
 def takes_everything(node: ast.Call, names: Names) -> bool:
@@ -219,6 +221,8 @@ def is_plain(test: ast.expr) -> bool:
     if isinstance(test, ast.BoolOp):
         return all(map(is_plain, test.values))
     if isinstance(test, ast.Compare):
+        if isinstance(test.ops[0], ast.NotIn):
+            return True  # if line not in seen: what comes for the first time
         return any(isinstance(each, ast.Call) and dotted(each.func) == "len" for each in ast.walk(test))
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
         return True  # keep(line), is_english(line): a filter of one's own passes much of what it is given

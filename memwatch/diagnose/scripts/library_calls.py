@@ -47,8 +47,7 @@ def pattern_of_call(node: ast.Call, names: Names, is_one_file: bool) -> Pattern 
     if method in ("map", "starmap") and owner == Kind.POOL and not all(map(is_bounded, node.args[1:2])):
         return Pattern.WORKER_RESULTS
     if name.endswith(("SentencePieceTrainer.train", "SentencePieceTrainer.Train")):
-        is_sampled = keyword_of(node, "input_sentence_size") is not None
-        return None if is_sampled or keyword_of(node, "input") is None else Pattern.TRAINER
+        return Pattern.TRAINER if _trains_on_all(node) else None
     if method == "fetchall" or (method in _FROM_TABLE and owner == Kind.TABLE):
         return Pattern.RECORD_LIST
     if name in ("list", "tuple", "set", "sorted"):
@@ -56,6 +55,16 @@ def pattern_of_call(node: ast.Call, names: Names, is_one_file: bool) -> Pattern 
     if _is_dataset_in_memory(node, names, owner):
         return Pattern.DATASET_IN_MEMORY
     return None if is_one_file else _whole_load(node, name, method, names)
+
+
+def _trains_on_all(node: ast.Call) -> bool:
+    """SentencePiece loads its whole input, however it is given, unless it is told how many sentences to take."""
+    flags = "".join(
+        each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)
+    )
+    if keyword_of(node, "input_sentence_size") is not None or "--input_sentence_size" in flags:
+        return False
+    return any(keyword_of(node, name) is not None for name in ("input", "sentence_iterator")) or "--input=" in flags
 
 
 def _whole_load(node: ast.Call, name: str, method: str, names: Names) -> Pattern | None:

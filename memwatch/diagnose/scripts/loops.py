@@ -4,7 +4,6 @@ import ast
 from dataclasses import dataclass
 
 from memwatch.diagnose.scripts.kinds import (
-    WRAPPERS,
     Kind,
     Names,
     dotted,
@@ -24,23 +23,20 @@ class Loop:
     is_bounded: bool
     lets_go: frozenset[str]  # names that are emptied in it, or whose size ends it
     gives: frozenset[str]  # names that it gives a new value at every turn
-    over: str | None = None  # the function whose result it goes through
     over_files: bool = False  # through the names of many files
+    targets: frozenset[str] = frozenset()  # the names between for and in: one piece of what it goes through
 
 
 def loop_of(node: ast.For | ast.AsyncFor | ast.While, names: Names) -> Loop:
     if isinstance(node, ast.While):
         reads = any(reads_in_pieces(each, names) for each in ast.walk(node))
         given = {each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr)}
-        return Loop(reads, False, frozenset(_lets_go(node)), frozenset(given | _assigned(node)))
+        return Loop(reads, False, frozenset(let_go_in(node)), frozenset(given | _assigned(node)))
     gives = frozenset(set(names_in(node.target)) | _assigned(node))
     ends_soon = is_bounded(node.iter) or _is_ended_by_a_counter(node)
-    called = node.iter
-    while isinstance(called, ast.Call) and dotted(called.func) in WRAPPERS and called.args:
-        called = called.args[0]
-    over = dotted(called.func) if isinstance(called, ast.Call) else None
     over_files = kind_of(node.iter, names) == Kind.FILES
-    return Loop(is_data(node.iter, names), ends_soon, frozenset(_lets_go(node)), gives, over or None, over_files)
+    targets = frozenset(names_in(node.target))
+    return Loop(is_data(node.iter, names), ends_soon, frozenset(let_go_in(node)), gives, over_files, targets)
 
 
 def _is_ended_by_a_counter(loop: ast.For | ast.AsyncFor) -> bool:
@@ -69,8 +65,8 @@ def _assigned(loop: ast.AST) -> set[str]:
     return found
 
 
-def _lets_go(loop: ast.AST) -> set[str]:
-    """x = [], x = x[n:], x.clear(), del x[:], and 'if len(x) > n: break'."""
+def let_go_in(loop: ast.AST) -> set[str]:
+    """Names that a loop empties, or whose size ends it: x = [], x = x[n:], x.clear(), del x[:], if len(x) > n: break"""
     found: set[str] = set()
     for node in ast.walk(loop):
         if isinstance(node, ast.Assign):

@@ -5,10 +5,10 @@ are passed over, and so is what cannot be told from the source.
 """
 
 import ast
-import re
 import warnings
 from dataclasses import dataclass
 
+from memwatch.diagnose.scripts.clearance import Doubt, doubts_in
 from memwatch.diagnose.scripts.hits import WORDS, Hit, NotFollowed, Pattern
 from memwatch.diagnose.scripts.imports import with_usual_names
 from memwatch.diagnose.scripts.kinds import (
@@ -20,36 +20,18 @@ from memwatch.diagnose.scripts.kinds import (
     holds_all,
     is_encoder,
     is_plain,
-    is_small,
     is_whole_read,
     kind_of,
     names_in,
     takes_everything,
 )
 from memwatch.diagnose.scripts.library_calls import JOINING, pattern_of_call
-from memwatch.diagnose.scripts.loops import Loop, loop_of
+from memwatch.diagnose.scripts.scopes import Given, ScopeVisitor
 
 MOST_HITS = 50
-# Modules whose ways of loading are known here, or that load nothing.
-_KNOWN_MODULES = frozenset(
-    """
-    argparse array ast asyncio bz2 codecs collections concurrent contextlib copy csv dataclasses datasets datetime enum
-    functools glob gzip hashlib heapq io itertools json logging lzma math multiprocessing np numpy orjson os pandas
-    pathlib pd pickle pl polars pq pyarrow queue random re sentencepiece shutil spm string struct subprocess sys
-    tempfile threading tiktoken time tokenizers torch tqdm transformers types typing ujson urllib uuid warnings zipfile
-    zlib
-    """.split()  # noqa: SIM905
-)
 SOURCE_CHARACTERS = 100
 
-# Names of functions of others that may return everything there is.
-_MAY_LOAD = re.compile(
-    r"(?i)^(?:load|read|get|fetch|iter|parse)?_?\w*(?:docs?|documents?|corpus|dataset|data|texts?|lines|rows)$"
-)
-_INPUT_NAME = re.compile(r"(?i)path|file|fname|corpus|input|data|folder|dir$|source")
-_DATA_FILE = re.compile(
-    r"(?i)\.(?:txt|jsonl?|csv|tsv|parquet|arrow|gz|zst|xz|bz2|xml|bin|npy|npz|pkl|h5|hdf5|warc|wet)\b"
-)
+_GIVEN = (Kind.FILE, Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM, Kind.TABLE)
 # Columns of a dataset, which come as a list of everything; "train" is a split.
 _COLUMNS = {"text", "content", "input_ids", "sentence", "document", "article", "prompt", "messages", "tokens"}
 
@@ -60,6 +42,11 @@ class ScriptReading:
 
     hits: list[Hit]
     not_followed: list[NotFollowed]
+
+    @property
+    def is_all_clear(self) -> bool:
+        """Nothing was found, and nothing is in doubt."""
+        return not self.hits and not self.not_followed
 
 
 def read_script(source: bytes | str) -> list[Hit]:
@@ -72,11 +59,15 @@ def follow_script(source: bytes | str) -> ScriptReading:
         warnings.simplefilter("ignore")  # An invalid escape in somebody's script is not our business.
         tree = with_usual_names(ast.parse(source))
     text = source.decode(errors="replace") if isinstance(source, bytes) else source
-    reader = _Reader(text.splitlines())
+    reader = _Reader(text.splitlines(), {}, tree)
     reader.visit(tree)
+    if reader.given:
+        # Own functions are followed: their parameters are what the calls were found to give them.
+        reader = _Reader(text.splitlines(), reader.given, tree)
+        reader.visit(tree)
     hits = {(hit.line, hit.pattern): hit for hit in reader.hits}
     told = {hit.line for hit in hits.values()}
-    unsure = reader.not_followed if hits else [*reader.unseen, *reader.not_followed]
+    unsure = reader.not_followed if hits else [*map(reader.not_followed_at, doubts_in(tree)), *reader.not_followed]
     left = {each.line: each for each in unsure if each.line not in told}
     return ScriptReading(
         sorted(hits.values(), key=lambda hit: hit.line)[:MOST_HITS],
@@ -84,62 +75,19 @@ def follow_script(source: bytes | str) -> ScriptReading:
     )
 
 
-class _Reader(ast.NodeVisitor):
-    def __init__(self, lines: list[str]) -> None:
+class _Reader(ScopeVisitor):
+    def __init__(self, lines: list[str], given: Given, tree: ast.Module) -> None:
+        super().__init__(given)
         self._lines = lines
-        self._names: dict[str, Kind] = {}
-        self._loops: list[Loop] = []
-        self._tests: list[ast.expr] = []  # of the ifs around, inside the innermost loop
-        self._function: str | None = None
+        self._parameters = {
+            node.name: [each.arg for each in (*node.args.args, *node.args.kwonlyargs) if each.arg != "self"]
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
         self._is_one_file = False  # in text = open(name).read(), in a loop over a folder: one file at a time is held
-        self._aliases: dict[str, str] = {}  # add = out.append, and buffer = tokens: what they stand for
-        self._defined: set[str] = set()
-        self._imported: set[str] = set()  # from modules of which nothing is known
         self.hits: list[Hit] = []
         self.not_followed: list[NotFollowed] = []
-        self.unseen: list[NotFollowed] = []  # worth a word only where nothing was found
-
-    # Scopes and names
-
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """A function sees the names around it; its loops are its own, as it may be called for one document."""
-        before = self._names, self._loops, self._tests, self._function
-        self._names, self._loops, self._tests, self._function = dict(self._names), [], [], node.name
-        for argument in (*node.args.args, *node.args.kwonlyargs):
-            self._names.pop(argument.arg, None)
-        self._defined.add(node.name)
-        self.generic_visit(node)
-        returned = self._names.get("return")
-        # What a method gives its object, the object's other methods see.
-        of_object = {name: kind for name, kind in self._names.items() if name.startswith("self.")}
-        self._names, self._loops, self._tests, self._function = before
-        self._names |= of_object
-        if returned is not None:
-            self._names[f"{node.name}()"] = returned
-
-    def visit_Yield(self, node: ast.Yield) -> None:
-        """A function that yields in a loop over the input is the input, one piece after another."""
-        self.generic_visit(node)
-        if any(loop.over_data and not loop.is_bounded for loop in self._loops):
-            self._names["return"] = Kind.STREAM
-
-    visit_AsyncFunctionDef = visit_FunctionDef
-
-    def visit_Return(self, node: ast.Return) -> None:
-        self.generic_visit(node)
-        kind = None if node.value is None else kind_of(node.value, self._names)
-        if kind in (Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM) and self._function is not None:
-            self._names["return"] = kind
-
-    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
-        for item in node.items:
-            self.visit(item.context_expr)
-            if item.optional_vars is not None:
-                self._bind(item.optional_vars, item.context_expr)
-        for statement in node.body:
-            self.visit(statement)
-
-    visit_AsyncWith = visit_With
+        self.given: dict[tuple[str, str], Kind] = {}
 
     def visit_Assign(self, node: ast.Assign) -> None:
         is_one_file = self._is_one_file
@@ -152,7 +100,6 @@ class _Reader(ast.NodeVisitor):
             self._bind(target, node.value)
             if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
                 self._filled(node, dotted(target.value), node.value)
-        self._ask_about(node.value)
 
     def _filled(self, node: ast.AST, name: str, value: ast.expr) -> None:
         """records[key] = record, in a loop over the input: a dict of everything."""
@@ -171,93 +118,10 @@ class _Reader(ast.NodeVisitor):
             return False
         return any(loop.over_data and not loop.is_bounded for loop in self._loops)
 
-    def _ask_about(self, value: ast.expr) -> None:
-        """data = helpers.load_corpus(path): a function of others may return everything."""
-        if not isinstance(value, ast.Call) or kind_of(value, self._names) is not None:
-            return
-        name = dotted(value.func)
-        module, _, end = name.rpartition(".")
-        is_own = name in self._defined or module in self._names or not module.isidentifier()
-        if not is_own and module in self._imported and _MAY_LOAD.match(end) and not is_small(value):
-            self._not_followed(value, f"{name}() is defined elsewhere, and may return everything")
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        if node.value is not None:
-            self.visit(node.value)
-            self._bind(node.target, node.value)
-
-    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
-        self.visit(node.value)
-        self._bind(node.target, node.value)
-
-    def _bind(self, target: ast.expr, value: ast.expr) -> None:
-        if isinstance(target, ast.Name | ast.Attribute):
-            name = dotted(target)
-            kind = self._bound_kind(value)
-            self._names.pop(name, None)
-            self._aliases.pop(name, None)
-            if kind is not None:
-                self._names[name] = kind
-            if isinstance(value, ast.Name | ast.Attribute) and dotted(value):
-                self._aliases[name] = dotted(value)
-        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-            for each, its_value in zip(target.elts, value.elts, strict=True):
-                self._bind(each, its_value)
-
-    def _bound_kind(self, value: ast.expr) -> Kind | None:
-        kind = kind_of(value, self._names)
-        if any(loop.over_files for loop in self._loops):
-            if kind == Kind.WHOLE or (kind is None and self._is_of_one_file(value)):
-                return Kind.ONE_FILE
-            if kind is None and isinstance(value, ast.Call) and has_encoder(value):
-                return Kind.ENCODED
-        return kind
-
-    def _is_of_one_file(self, value: ast.expr) -> bool:
-        return any(self._names.get(name) == Kind.ONE_FILE for name in names_in(value))
-
-    # Loops
-
-    def visit_For(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
-        if not isinstance(node, ast.While):
-            self.visit(node.iter)
-        loop = loop_of(node, self._names)
-        self._loops.append(loop)
-        if loop.over_files and not isinstance(node, ast.While):
-            self._names |= dict.fromkeys(names_in(node.target), Kind.FILES)  # for root, _, files in os.walk(folder)
-        before, self._tests = self._tests, []
-        if isinstance(node, ast.While):
-            self.visit(node.test)
-        for statement in (*node.body, *node.orelse):
-            self.visit(statement)
-        self._tests = before
-        self._loops.pop()
-
-    visit_AsyncFor = visit_For
-    visit_While = visit_For
-
-    def visit_If(self, node: ast.If) -> None:
-        self.visit(node.test)
-        self._tests.append(node.test)
-        for statement in (*node.body, *node.orelse):
-            self.visit(statement)
-        self._tests.pop()
-
-    # What is looked for
-
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.visit(node.value)
         if isinstance(node.target, ast.Name | ast.Attribute) and isinstance(node.op, ast.Add):
             self._gathered(node, dotted(node.target), [node.value])
-
-    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
-        names = [(each.asname or each.name).partition(".")[0] for each in node.names]
-        if isinstance(node, ast.ImportFrom) or not any(name in _KNOWN_MODULES for name in names):
-            module = "" if isinstance(node, ast.Import) else (node.module or "").partition(".")[0]
-            if module not in _KNOWN_MODULES:
-                self._imported.update(names)
-
-    visit_ImportFrom = visit_Import
 
     def visit_ListComp(self, node: ast.ListComp) -> None:
         self.generic_visit(node)
@@ -267,11 +131,13 @@ class _Reader(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         self.generic_visit(node)
         name = dotted(node.func)
-        self._ask_about_file(node, name)
+        self._note_given(node, name.rpartition(".")[2])
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         alias, _, of_alias = self._aliases.get(name, "").rpartition(".")
         if of_alias in ("extend", "append") and alias:
             self._gathered(node, alias, node.args)
+        elif method == "add" and isinstance(node.func, ast.Attribute) and self._is_record(node.args):
+            self._gathered(node, dotted(node.func.value), node.args)
         elif method in ("extend", "append") and isinstance(node.func, ast.Attribute):
             owner = node.func.value
             if isinstance(owner, ast.IfExp):
@@ -288,6 +154,22 @@ class _Reader(ast.NodeVisitor):
             pattern = pattern_of_call(node, self._names, self._is_one_file)
             if pattern is not None:
                 self._note(pattern, node)
+
+    def _note_given(self, node: ast.Call, function: str) -> None:
+        """What a call gives to a function of the script; a part of something (text[a:b]) is not all of it."""
+        parameters = self._parameters.get(function, [])
+        given = [*zip(parameters, node.args, strict=False), *((each.arg, each.value) for each in node.keywords)]
+        for parameter, value in given:
+            kind = None if isinstance(value, ast.Subscript) else kind_of(value, self._names)
+            if parameter in parameters and kind in _GIVEN:
+                self.given[function, parameter] = kind
+
+    def _is_record(self, values: list[ast.expr]) -> bool:
+        """seen.add(line) holds every line; seen.add(hash(line)) a number of each."""
+        base = values[0] if values else None
+        while isinstance(base, ast.Call) and isinstance(base.func, ast.Attribute) and not base.args:
+            base = base.func.value  # line.strip()
+        return isinstance(base, ast.Name) and any(base.id in loop.targets for loop in self._loops)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         """ds['text']: a column of a dataset, as a list."""
@@ -319,8 +201,6 @@ class _Reader(ast.NodeVisitor):
             self._not_followed(node, f"{name} takes in what passes a test, and how much that is does not show")
             return
         elif not any(self._is_load(value) for value in values):
-            if of_the_loop and not over_data and not all(loop.is_bounded for loop in self._loops):
-                self._ask_about_loop(node)
             return
         if kind != Kind.EMPTY_LISTS:
             self._names[name] = Kind.TOKENS
@@ -330,31 +210,8 @@ class _Reader(ast.NodeVisitor):
         name = dotted(value.func) if isinstance(value, ast.Call) else ""
         return bool(TABLES.fullmatch(name) or PARQUET.fullmatch(name) or name in ("np.load", "numpy.load"))
 
-    def _ask_about_file(self, node: ast.Call, name: str) -> None:
-        """helpers.run(path): a function of others that is given the input may hold all of it."""
-        root = name.partition(".")[0]
-        given = (*node.args, *(keyword.value for keyword in node.keywords))
-        if (
-            root in self._imported
-            and root not in self._names
-            and any(map(self._is_input, given))
-            and not is_small(node)
-        ):
-            why = f"{name}() is defined elsewhere, is given the input, and may hold all of it"
-            self.unseen.append(NotFollowed(node.lineno, self._source(node.lineno), why))
-
-    def _is_input(self, value: ast.expr) -> bool:
-        if kind_of(value, self._names) in (Kind.FILE, Kind.DATASET, Kind.STREAM):
-            return True
-        if isinstance(value, ast.Constant):
-            return isinstance(value.value, str) and _DATA_FILE.search(value.value) is not None
-        return isinstance(value, ast.Name | ast.Attribute) and _INPUT_NAME.search(dotted(value)) is not None
-
-    def _ask_about_loop(self, node: ast.AST) -> None:
-        """A list that grows in a loop over what another module returns: it may be everything."""
-        name = self._loops[-1].over
-        if name is not None and name.partition(".")[0] in self._imported:
-            self._not_followed(node, f"the loop goes through {name}(), which is defined elsewhere")
+    def not_followed_at(self, doubt: Doubt) -> NotFollowed:
+        return NotFollowed(doubt.line, self._source(doubt.line), doubt.why)
 
     def _not_followed(self, node: ast.AST, why: str) -> None:
         line: int = getattr(node, "lineno", 0)

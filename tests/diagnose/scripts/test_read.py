@@ -15,8 +15,10 @@ from memwatch.model.units import GIB
 from tests.diagnose.scripts.collection import NOT_FOLLOWED, SCRIPTS
 from tests.diagnose.scripts.fresh_scripts import FRESH_SCRIPTS, SOURCES
 from tests.diagnose.scripts.fresh_scripts_2 import FRESH_SCRIPTS_2, SOURCES_2
+from tests.diagnose.scripts.fresh_scripts_3 import CLEAR_3, FRESH_SCRIPTS_3, SOURCES_3
 
-ALL_SCRIPTS = SCRIPTS | FRESH_SCRIPTS | FRESH_SCRIPTS_2
+ALL_SCRIPTS = SCRIPTS | FRESH_SCRIPTS | FRESH_SCRIPTS_2 | FRESH_SCRIPTS_3
+CLEAR = CLEAR_3
 
 EXAMPLES = Path(__file__).parent / "examples"
 
@@ -191,8 +193,37 @@ def test_a_forecast_from_the_size_alone_says_so() -> None:
 
 
 def test_every_collected_script_names_its_source() -> None:
-    assert (set(SOURCES), set(SOURCES_2)) == (set(FRESH_SCRIPTS), set(FRESH_SCRIPTS_2))
-    assert len(ALL_SCRIPTS) == len(SCRIPTS) + len(FRESH_SCRIPTS) + len(FRESH_SCRIPTS_2)
+    collected = (FRESH_SCRIPTS, FRESH_SCRIPTS_2, FRESH_SCRIPTS_3)
+    assert tuple(map(set, collected)) == tuple(map(set, (SOURCES, SOURCES_2, SOURCES_3)))
+    assert len(ALL_SCRIPTS) == len(SCRIPTS) + sum(map(len, collected))
+
+
+@pytest.mark.parametrize("name", [name for name, text in FRESH_SCRIPTS_3.items() if "# HOLDS" not in text])
+def test_only_a_script_of_which_every_call_is_known_gets_an_all_clear(name: str) -> None:
+    reading = follow_script(dedent(ALL_SCRIPTS[name]).strip())
+    assert reading.is_all_clear == (name in CLEAR)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "rows = fetch(path)",
+        "import corpora\nfor doc in corpora.open(path):\n    print(doc)",
+        "from helpers import *",
+        "with open(path) as f:\n    handlers[kind](f)",
+        "def f(stream):\n    return [x for x in stream]",
+        "def f(stream):\n    return sorted(stream)",
+        "def f(stream):\n    return ' '.join(stream)",
+        "def f(fh):\n    return fh.read()",
+        "def f(docs, index):\n    for doc in docs:\n        index[doc.id] = doc",
+        "def f(docs):\n    n = {}\n    for doc in docs:\n        n[doc.word] += 1",
+        "def f(docs):\n    out = []\n    while docs.more():\n        out.append(docs.get())",
+        "table = duckdb.sql('select * from corpus').fetchall()",
+        "getattr(library, name)(path)",
+    ],
+)
+def test_what_is_not_known_keeps_the_all_clear_away(source: str) -> None:
+    assert not follow_script(source).is_all_clear
 
 
 def test_no_all_clear_for_a_script_that_gives_its_input_away() -> None:

@@ -1,0 +1,127 @@
+"""Names and loops of a script, while it is gone through in the order in which it runs."""
+
+import ast
+from collections.abc import Mapping
+
+from memwatch.diagnose.scripts.kinds import Kind, dotted, has_encoder, kind_of, names_in
+from memwatch.diagnose.scripts.loops import Loop, loop_of
+
+Given = Mapping[tuple[str, str], Kind]  # what own functions are given: function and parameter
+_RETURNED = (Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM, Kind.TABLE)
+
+
+class ScopeVisitor(ast.NodeVisitor):
+    """Knows, at every node, what the names stand for and which loops and ifs are around."""
+
+    def __init__(self, given: Given) -> None:
+        self._given_to = given
+        self._names: dict[str, Kind] = {}
+        self._loops: list[Loop] = []
+        self._tests: list[ast.expr] = []  # of the ifs around, inside the innermost loop
+        self._function: str | None = None
+        self._aliases: dict[str, str] = {}  # add = out.append, and buffer = tokens: what they stand for
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """A function sees the names around it; its loops are its own, as it may be called for one document."""
+        before = self._names, self._loops, self._tests, self._function
+        self._names, self._loops, self._tests, self._function = dict(self._names), [], [], node.name
+        for argument in (*node.args.args, *node.args.kwonlyargs):
+            self._names.pop(argument.arg, None)
+            if (kind := self._given_to.get((node.name, argument.arg))) is not None:
+                self._names[argument.arg] = kind
+        self.generic_visit(node)
+        returned = self._names.get("return")
+        # What a method gives its object, the object's other methods see.
+        of_object = {name: kind for name, kind in self._names.items() if name.startswith("self.")}
+        self._names, self._loops, self._tests, self._function = before
+        self._names |= of_object
+        if returned is not None:
+            self._names[f"{node.name}()"] = returned
+
+    def visit_Yield(self, node: ast.Yield) -> None:
+        """A function that yields in a loop over the input is the input, one piece after another."""
+        self.generic_visit(node)
+        if any(loop.over_data and not loop.is_bounded for loop in self._loops):
+            self._names["return"] = Kind.STREAM
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_Return(self, node: ast.Return) -> None:
+        self.generic_visit(node)
+        kind = None if node.value is None else kind_of(node.value, self._names)
+        if kind in _RETURNED and self._function is not None:
+            self._names["return"] = kind
+
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
+        for item in node.items:
+            self.visit(item.context_expr)
+            if item.optional_vars is not None:
+                self._bind(item.optional_vars, item.context_expr)
+        for statement in node.body:
+            self.visit(statement)
+
+    visit_AsyncWith = visit_With
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+            self._bind(node.target, node.value)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.visit(node.value)
+        self._bind(node.target, node.value)
+
+    def _bind(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Name | ast.Attribute):
+            name = dotted(target)
+            kind = self._bound_kind(value)
+            self._names.pop(name, None)
+            self._aliases.pop(name, None)
+            if kind is not None:
+                self._names[name] = kind
+            if isinstance(value, ast.Name | ast.Attribute) and dotted(value):
+                self._aliases[name] = dotted(value)
+        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            for each, its_value in zip(target.elts, value.elts, strict=True):
+                self._bind(each, its_value)
+
+    def _bound_kind(self, value: ast.expr) -> Kind | None:
+        kind = kind_of(value, self._names)
+        if any(loop.over_files for loop in self._loops):
+            if kind == Kind.WHOLE or (kind is None and self._is_of_one_file(value)):
+                return Kind.ONE_FILE
+            if kind is None and isinstance(value, ast.Call) and has_encoder(value):
+                return Kind.ENCODED
+        return kind
+
+    def _is_of_one_file(self, value: ast.expr) -> bool:
+        return any(self._names.get(name) == Kind.ONE_FILE for name in names_in(value))
+
+    # Loops
+
+    def visit_For(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
+        if not isinstance(node, ast.While):
+            self.visit(node.iter)
+        loop = loop_of(node, self._names)
+        self._loops.append(loop)
+        if loop.over_files and not isinstance(node, ast.While):
+            self._names |= dict.fromkeys(names_in(node.target), Kind.FILES)  # for root, _, files in os.walk(folder)
+        before, self._tests = self._tests, []
+        if isinstance(node, ast.While):
+            self.visit(node.test)
+        for statement in (*node.body, *node.orelse):
+            self.visit(statement)
+        self._tests = before
+        self._loops.pop()
+
+    visit_AsyncFor = visit_For
+    visit_While = visit_For
+
+    def visit_If(self, node: ast.If) -> None:
+        self.visit(node.test)
+        self._tests.append(node.test)
+        for statement in node.body:
+            self.visit(statement)
+        self._tests.pop()
+        for statement in node.orelse:  # What a test does not take out is most of the input, as far as the source shows.
+            self.visit(statement)
