@@ -28,6 +28,10 @@ _DISKS = tuple(
         (DiskTrouble.READ_ONLY, rf"EXT4-fs \({_BLOCK}\): shut down requested"),
         (DiskTrouble.READ_ONLY, rf"BTRFS.*\(device {_BLOCK}.*forced readonly"),
         (DiskTrouble.READ_ONLY, rf"XFS \({_BLOCK}\): .*(?:shut ?down|Shutting down)"),
+        # Linux 2.6 names the device in another place, or not at all.
+        (DiskTrouble.READ_ONLY, r"xfs_force_shutdown\((?P<device>[\w-]+),"),
+        (DiskTrouble.ERROR, r"(?P<device>XFS): (?:Internal|internal) error"),
+        (DiskTrouble.ERROR, r"Filesystem \"(?P<device>[\w-]+)\": (?:XFS internal error|.*I/O [Ee]rror|corruption)"),
         (DiskTrouble.READ_ONLY, rf"F2FS-fs \({_BLOCK}\): Stopped filesystem"),
         (DiskTrouble.GONE, r"WARNING: Pool '(?P<device>[^']+)' has encountered an uncorrectable I/O failure"),
         (DiskTrouble.JOURNAL, r"Aborting journal on device (?P<device>[\w-]+?)(?:-\d+)?\.?$"),
@@ -91,7 +95,8 @@ _DISKS = tuple(
 HINT = (
     r"nvme|ata\d|journal|read-?only|error, dev|I/O error|Sense Key|error: \{|USB disconnect|XFS|BTRFS|F2FS|EXT[234]-fs|"
     r"offline|DID_|task abort|abort scheduled|uas_eh|mmc\w*\d|not responding|has not responded|IO failure|I/O failure|"
-    r"md/raid|HC died|medium error|target error|transport error|swap-device|JBD|btrfs: bdev|FAT-fs|SQUASHFS|Failing"
+    r"md/raid|HC died|medium error|target error|transport error|swap-device|JBD|xfs_force|internal error|btrfs: bdev|"
+    r"FAT-fs|SQUASHFS|Failing"
     r" path|"
     r"lost page write|timing out|rejecting I/O"
 )

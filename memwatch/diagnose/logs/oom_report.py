@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from memwatch.diagnose.logs.oom_kill import LimitKind, NoVictim, OomKill
 from memwatch.diagnose.logs.oom_memory import MemoryCounts, is_memory_line, page_bytes_in
-from memwatch.diagnose.logs.oom_table import ProcessTable, is_table_head
+from memwatch.diagnose.logs.oom_table import HEADLESS_HINT, ProcessTable, is_table_line
 from memwatch.model.units import KIB
 
 LONGEST_REPORT_S = 60.0  # over a serial console a long table takes many seconds
@@ -71,9 +71,8 @@ _BEGINS_CUT = re.compile(
 )
 # One of these stands in every line that can begin a report.
 HINT = (
-    r"oom|Killed process|ut of memory|SysRq|sysrq|pages (?:of )?RAM|Mem-Info|pid *\]|killed as a result of limit|ut"
-    r" of Memory|"
-    r"failcnt|cgroup stats|out_of_memory"
+    r"oom|Killed process|ut of [Mm]emory|SysRq|sysrq|pages (?:of )?RAM|Mem-[Ii]nfo|pid *\]|killed as a result of limit|"
+    rf"failcnt|cgroup stats|out_of_memory|{HEADLESS_HINT}"
 )
 
 
@@ -196,7 +195,7 @@ class OomReader:
             self._take(report, text)
         elif _GROUP.match(text) is not None and self._open is not None and _is_near(self._open.t, t):
             pass  # Said after the first kill, of the rest of the same cgroup.
-        elif _BEGINS_CUT.match(text) is not None or is_table_head(text) or is_memory_line(text):
+        elif _BEGINS_CUT.match(text) is not None or is_table_line(text) or is_memory_line(text):
             self._take(self._report(t), text)
 
     def _take(self, report: _Open, text: str) -> None:

@@ -12,10 +12,24 @@ _MOST_PROGRAMS = 5000
 
 _HEAD = re.compile(r"\[? *pid *\] +(?P<columns>.*\bname)$")
 _ROW = re.compile(r"\[ *(?P<pid>\d+)\] +(?P<rest>.*)")
+# A row of a table of which the head was not pasted: a process id in brackets, a user, and the same process id again.
+_HEADLESS = re.compile(r"\[ *(?P<pid>\d+)\] +\d+ +(?P=pid)(?P<numbers>(?: +-?\d+){5,9}) +[^\d\s-]")
+_COLUMNS = {
+    5: "uid tgid total_vm rss pgtables_bytes swapents oom_score_adj name",
+    6: "uid tgid total_vm rss nr_ptes nr_pmds swapents oom_score_adj name",
+    8: "uid tgid total_vm rss rss_anon rss_file rss_shmem pgtables_bytes swapents oom_score_adj name",
+}
+HEADLESS_HINT = r"\] +\d+ +\d+ +\d+ +\d+ +\d+ "
 
 
-def is_table_head(text: str) -> bool:
-    return _HEAD.match(text) is not None
+def is_table_line(text: str) -> bool:
+    """The head, or a row by which a table without its head can be recognised."""
+    return _HEAD.match(text) is not None or _columns_of(text) != ()
+
+
+def _columns_of(text: str) -> tuple[str, ...]:
+    row = _HEADLESS.match(text)
+    return () if row is None else tuple(_COLUMNS.get(len(row["numbers"].split()), "").split())
 
 
 @dataclass(slots=True)
@@ -34,6 +48,8 @@ class ProcessTable:
             self.columns = tuple(head["columns"].split())
             self.rss_bytes = 0
             return True
+        if not self.columns:
+            self.columns = _columns_of(text)
         if self.columns and (row := _ROW.match(text)) is not None:
             self._take_row(row)
             return True

@@ -84,10 +84,13 @@ _OWN_WORDS = (
     r"(?:NMI )?watchdog: (?:BUG|Watchdog)|BUG: soft lockup|(?:rcu: )?INFO: (?:task|rcu)|EXT4-fs |Aborting journal|"
     r"(?:blk_update_request|print_req_error|end_request): |Buffer I/O error|I/O error, dev|"
     r"(?:amdgpu|i915|xe|nouveau) 0000:|\[drm:amdgpu|(?:\[drm\] )?GPU HANG: ecode|EDAC MC|mce: |thermal thermal_zone|"
-    r"BTRFS |XFS \()"
+    r"BTRFS |XFS \(|Kernel panic - not syncing|BUG: (?:unable|kernel)|Unable to handle kernel|general protection fault|"
+    r"kernel BUG at)"
 )
 _AT_START = re.compile(_OWN_WORDS)
 _IN_SENTENCE = re.compile(rf"[\s\"'`*(:](?={_OWN_WORDS})")
+# A log service's table: "1763319381553  2025-11-16T18:56:21Z ... | host | program | text".
+_TABLE = re.compile(r"\d[^|]{0,140} \| [^|]{0,60}\|(?:[^|]{0,60} \|)? ?(?=\S)")
 _TIME_ONLY = re.compile(rf"{_TIME}:?\s+(?=\S)")
 _NETCONSOLE = re.compile(r"(?:\S+ )?\d{1,3},\d+,(?P<us>\d+),[-c][^;]{0,40};")
 _SYSLOGD = re.compile(r"Message from'? syslogd")
@@ -187,7 +190,7 @@ def peel(text: str, now_t: float) -> _Peeled | None:
 
 def _peel_one(peeled: _Peeled, bare: str, now_t: float) -> str | None:
     """What is left after one more prefix; None if there is none. Spaces before a stack's line are kept."""
-    for pattern in (_QUOTE, _NUMBER, _LEVEL):
+    for pattern in (_QUOTE, _TABLE, _NUMBER, _LEVEL):
         if not peeled.is_tagged and (match := pattern.match(bare)) is not None:
             return bare[match.end() :]
     if (match := _UPTIME.match(bare)) is not None:
