@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from memwatch.diagnose.logs.fault_values import KernelBug, Lockup
 
-MOST_LINES = 60  # of one stack; it is followed by registers and by other lines
+MOST_FRAMES = 60  # of one stack; it is followed by registers and by other lines
 
 _HUNG = re.compile(
     r"(?:INFO: )?task (?P<name>.*):(?P<pid>\d+) (?:<.*> )?blocked.* for more than (?P<seconds>\d+) seconds"
@@ -112,7 +112,7 @@ class StackReader:
             self.report = _with_frames(self.report, text)
         else:
             self.report = self._with_place(self.report, text)
-        return self.close() if self.lines >= MOST_LINES else None
+        return self.close() if self.lines >= MOST_FRAMES else None
 
     def close(self) -> Reported | None:
         report, self.report = self.report, None

@@ -24,9 +24,9 @@ MODULES = _words(
     os sys re time datetime math random logging argparse pathlib shutil hashlib struct string textwrap uuid
     functools itertools collections contextlib typing warnings tempfile threading traceback signal urllib glob tqdm
     unicodedata json ujson orjson csv gzip bz2 lzma io codecs tiktoken np numpy subprocess multiprocessing
-    concurrent queue enum dataclasses abc copy gc platform getpass socket html zlib base64 binascii errno fnmatch
-    heapq bisect operator statistics __future__ types inspect atexit locale zoneinfo calendar decimal fractions
-    secrets array mmap ctypes psutil zstandard zstd ftfy datasets tokenizers transformers pq pa pyarrow
+    concurrent queue enum dataclasses abc copy gc sqlite3 platform getpass socket html zlib base64 binascii errno
+    fnmatch heapq bisect operator statistics __future__ types inspect atexit locale zoneinfo calendar decimal
+    fractions secrets array mmap ctypes psutil zstandard zstd ftfy datasets tokenizers transformers pq pa pyarrow
     """
 )
 
@@ -48,7 +48,8 @@ METHODS = _words(
     shuffle train_test_split shard take skip with_format set_format remove_columns rename_column save_to_disk
     push_to_hub to_parquet to_json cast iter_batches read_row_group write_batch write_table to_pylist to_pydict
     column schema num_rows imap imap_unordered terminate shutdown acquire release wait set is_set __init__ __enter__
-    __exit__ strftime isoformat timestamp total_seconds hexdigest digest
+    __exit__ strftime isoformat cursor execute executemany commit fetchone fetchmany timestamp total_seconds
+    hexdigest digest
     """
 )
 

@@ -30,7 +30,9 @@ DATA = (Kind.FILE, Kind.WHOLE, Kind.DATASET, Kind.STREAM, Kind.TABLE)  # a loop 
 _STANDARD_INPUT = {"sys.stdin", "sys.stdin.buffer"}
 _POOLS = {"Pool", "ThreadPool"}
 _EXECUTORS = {"ProcessPoolExecutor", "ThreadPoolExecutor", "Executor"}
-TABLES = re.compile(r"(?:pd|pandas|pl|polars)\.read_(?:csv|table|json|ndjson|pickle|feather|excel|fwf|ipc|avro)")
+TABLES = re.compile(
+    r"(?:pd|pandas|pl|polars)\.read_(?:csv|table|sql|sql_query|sql_table|json|ndjson|pickle|feather|excel|fwf|ipc|avro)"
+)
 PARQUET = re.compile(
     r"(?:pd|pandas|pl|polars)\.read_(?:parquet|orc)|(?:pq|pyarrow\.parquet)\.read_table|pa\.csv\.read_csv"
 )
@@ -109,7 +111,7 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
         return None if is_in_parts(node) else Kind.TABLE
     if end in _SAME_PIECES and node.args:
         inner = kind_of(node.args[0], names)
-        return inner if inner in (*DATA, Kind.FILES) else None
+        return inner if inner in (*DATA, Kind.FILES, Kind.ONE_FILE) else None
     if name in _PARSERS and any(kind_of(each, names) == Kind.WHOLE for each in node.args):
         return Kind.WHOLE
     if end == "load_dataset":
@@ -221,8 +223,8 @@ def is_plain(test: ast.expr) -> bool:
     if isinstance(test, ast.BoolOp):
         return all(map(is_plain, test.values))
     if isinstance(test, ast.Compare):
-        if isinstance(test.ops[0], ast.NotIn):
-            return True  # if line not in seen: what comes for the first time
+        if isinstance(test.ops[0], ast.NotIn | ast.NotEq | ast.IsNot):
+            return True  # if line not in seen, if score != 0: all but some
         return any(isinstance(each, ast.Call) and dotted(each.func) == "len" for each in ast.walk(test))
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
         return True  # keep(line), is_english(line): a filter of one's own passes much of what it is given

@@ -7,6 +7,23 @@ from memwatch.diagnose.scripts.kinds import Kind, dotted, has_encoder, kind_of, 
 from memwatch.diagnose.scripts.loops import Loop, loop_of
 
 Given = Mapping[tuple[str, str], Kind]  # what own functions are given: function and parameter
+_CHANGED = (Kind.WHOLE, Kind.TOKENS, Kind.TABLE)
+_REDUCING = {
+    "len",
+    "sum",
+    "min",
+    "max",
+    "hash",
+    "set",
+    "Counter",
+    "head",
+    "sample",
+    "next",
+    "loads",
+    "get",
+    "pop",
+    "choice",
+}
 _RETURNED = (Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM, Kind.TABLE)
 
 
@@ -74,7 +91,7 @@ class ScopeVisitor(ast.NodeVisitor):
     def _bind(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Name | ast.Attribute):
             name = dotted(target)
-            kind = self._bound_kind(value)
+            kind = self._bound_kind(value) or self._changed_kind(name, value)
             self._names.pop(name, None)
             self._aliases.pop(name, None)
             if kind is not None:
@@ -84,6 +101,13 @@ class ScopeVisitor(ast.NodeVisitor):
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
             for each, its_value in zip(target.elts, value.elts, strict=True):
                 self._bind(each, its_value)
+
+    def _changed_kind(self, name: str, value: ast.expr) -> Kind | None:
+        """text = clean(text), df = df.replace(...): still all of it, unless it was counted or picked from."""
+        if not isinstance(value, ast.Call) or name not in set(names_in(value)):
+            return None
+        kind = self._names.get(name)
+        return kind if kind in _CHANGED and dotted(value.func).rpartition(".")[2] not in _REDUCING else None
 
     def _bound_kind(self, value: ast.expr) -> Kind | None:
         kind = kind_of(value, self._names)
@@ -106,6 +130,8 @@ class ScopeVisitor(ast.NodeVisitor):
         self._loops.append(loop)
         if loop.over_files and not isinstance(node, ast.While):
             self._names |= dict.fromkeys(names_in(node.target), Kind.FILES)  # for root, _, files in os.walk(folder)
+        elif not isinstance(node, ast.While) and kind_of(node.iter, self._names) == Kind.ONE_FILE:
+            self._names |= dict.fromkeys(names_in(node.target), Kind.ONE_FILE)
         before, self._tests = self._tests, []
         if isinstance(node, ast.While):
             self.visit(node.test)

@@ -16,9 +16,10 @@ from tests.diagnose.scripts.collection import NOT_FOLLOWED, SCRIPTS
 from tests.diagnose.scripts.fresh_scripts import FRESH_SCRIPTS, SOURCES
 from tests.diagnose.scripts.fresh_scripts_2 import FRESH_SCRIPTS_2, SOURCES_2
 from tests.diagnose.scripts.fresh_scripts_3 import CLEAR_3, FRESH_SCRIPTS_3, SOURCES_3
+from tests.diagnose.scripts.fresh_scripts_4 import CLEAR_4, FRESH_SCRIPTS_4, SOURCES_4
 
-ALL_SCRIPTS = SCRIPTS | FRESH_SCRIPTS | FRESH_SCRIPTS_2 | FRESH_SCRIPTS_3
-CLEAR = CLEAR_3
+ALL_SCRIPTS = SCRIPTS | FRESH_SCRIPTS | FRESH_SCRIPTS_2 | FRESH_SCRIPTS_3 | FRESH_SCRIPTS_4
+CLEAR = CLEAR_3 | CLEAR_4
 
 EXAMPLES = Path(__file__).parent / "examples"
 
@@ -193,12 +194,14 @@ def test_a_forecast_from_the_size_alone_says_so() -> None:
 
 
 def test_every_collected_script_names_its_source() -> None:
-    collected = (FRESH_SCRIPTS, FRESH_SCRIPTS_2, FRESH_SCRIPTS_3)
-    assert tuple(map(set, collected)) == tuple(map(set, (SOURCES, SOURCES_2, SOURCES_3)))
+    collected = (FRESH_SCRIPTS, FRESH_SCRIPTS_2, FRESH_SCRIPTS_3, FRESH_SCRIPTS_4)
+    assert tuple(map(set, collected)) == tuple(map(set, (SOURCES, SOURCES_2, SOURCES_3, SOURCES_4)))
     assert len(ALL_SCRIPTS) == len(SCRIPTS) + sum(map(len, collected))
 
 
-@pytest.mark.parametrize("name", [name for name, text in FRESH_SCRIPTS_3.items() if "# HOLDS" not in text])
+@pytest.mark.parametrize(
+    "name", [name for name, text in (FRESH_SCRIPTS_3 | FRESH_SCRIPTS_4).items() if "# HOLDS" not in text]
+)
 def test_only_a_script_of_which_every_call_is_known_gets_an_all_clear(name: str) -> None:
     reading = follow_script(dedent(ALL_SCRIPTS[name]).strip())
     assert reading.is_all_clear == (name in CLEAR)
