@@ -60,7 +60,7 @@ NAME = "memwatch run tokenize"
 @click.option("--shard-tokens", type=SHARD_TOKENS, help="Tokens per shard [default: 500M; 100M for llmc and npy].")
 @click.option("--shard-by", type=click.Choice(["tokens", "segment"]),
               help="Shards of equal size, or a shard for each segment of the input, made by any number of processes "
-                   "on any number of machines [default: tokens; segment for buckets].")  # fmt: skip
+                   "on any number of machines [default: tokens; segment if --out is in a bucket].")  # fmt: skip
 @click.option("--format", "kind", type=click.Choice(get_args(Format)), default="bin", show_default=True,
               help="Output format: bin for nanoGPT, llmc for llm.c, npy for build-nanogpt.")  # fmt: skip
 @click.option("--name", type=OUTPUT_NAME, help="First part of the names of llmc and npy files [default: the input's].")
@@ -121,10 +121,13 @@ def tokenize(**options: Any) -> int:
 def is_by_segment(options: Mapping[str, Any]) -> bool:
     """Whether memwatch.cluster runs this command line. Also raises for options that cannot go together."""
     shard_by, mode, out = options["shard_by"], options["mode"], options["out"]
-    remote = next(filter(is_remote, [*options["inputs"], *([] if out is None else [out])]), None)
-    if remote is not None and (shard_by == "tokens" or mode in ("stream", "memory")):
-        raise UsageError(f"runs from or to a bucket make a shard for each segment; leave out {_option(shard_by, mode)}")
-    by_segment = shard_by == "segment" or remote is not None
+    to_bucket = is_remote(options["inputs"][0] if out is None else out)
+    if to_bucket and (shard_by == "tokens" or mode in ("stream", "memory")):
+        raise UsageError(
+            f"a run into a bucket makes a shard for each segment; leave out {_option(shard_by, mode)}, "
+            "or give a folder with --out"
+        )
+    by_segment = shard_by == "segment" or to_bucket
     if not by_segment and (options["rank"] is not None or options["world_size"] is not None):
         raise UsageError("--rank and --world-size need --shard-by segment")
     if by_segment and mode in ("stream", "memory"):

@@ -17,8 +17,10 @@ from memwatch.errors import MemwatchError, OutOfSpace, UsageError, printable
 from memwatch.job import HELLO, Channel
 from memwatch.model.units import format_count, format_size
 from memwatch.probe.cgroups import memory_sample
+from memwatch.storage.address import is_remote
 from memwatch.tokenize import checkpoint as checkpoints
 from memwatch.tokenize import manifest as manifests
+from memwatch.tokenize.apart import apart_if_remote
 from memwatch.tokenize.blocks import BlockOpener, ReadPosition
 from memwatch.tokenize.checkpoint import PARTIAL, Checkpoint, Totals
 from memwatch.tokenize.crew import Crew
@@ -62,6 +64,10 @@ class Session:
         return self._folder / PARTIAL
 
     @property
+    def _addresses(self) -> list[str]:
+        return [source.path for source in self._inputs]
+
+    @property
     def _names(self) -> Names:
         first = self._inputs[0]
         return Names.of_run(self._settings, "stdin" if first.is_standard_input else Path(first.path).name)
@@ -88,7 +94,8 @@ class Session:
 
     def _look_at_inputs(self) -> None:
         settings = self._settings
-        self._inputs = find_inputs(self._request.inputs, settings.text_column, self._request.any_bytes)
+        asked, any_bytes = self._request.inputs, self._request.any_bytes
+        self._inputs = apart_if_remote(asked, lambda: find_inputs(asked, settings.text_column, any_bytes))
         if all(source.size_bytes == 0 for source in self._inputs):
             names = ", ".join(source.name for source in self._inputs)
             raise MemwatchError(f"{names} is empty: nothing to tokenize")
@@ -157,8 +164,9 @@ class Session:
             listed = {record["name"] for record in manifests.load(self._folder)["files"]}
             found |= {name for name in listed if (self._folder / name).is_file() and name == Path(name).name}
             found.add(manifests.NAME)
-        for source, name in itertools.product(self._inputs, found):
-            if not source.is_standard_input and os.path.samefile(source.path, self._folder / name):
+        local = [source for source in self._inputs if not source.is_standard_input and not is_remote(source.path)]
+        for source, name in itertools.product(local, found):
+            if os.path.samefile(source.path, self._folder / name):
                 raise UsageError(f"the output would overwrite the input {source.path}; choose another --out")
         return sorted(found)
 
@@ -220,7 +228,8 @@ class Session:
 
     def _planned(self) -> Plan:
         token_bytes, workers = self._encoding.token_bytes, self._request.resources.workers
-        reading = reading_memory(self._inputs, self._settings.text_column)
+        column = self._settings.text_column
+        reading = apart_if_remote(self._addresses, lambda: reading_memory(self._inputs, column))
         limit = self._request.resources.max_memory_bytes
         if limit is not None and self._settings.mode == "memory":
             # Half of it is for the tokens and half for the workers, which need more of a small one.
@@ -256,12 +265,15 @@ class Session:
             )
 
     def _check_inputs_again(self, totals: Totals) -> None:
-        for source in self._inputs:
-            source.check_unchanged()
+        apart_if_remote(self._addresses, self._check_unchanged)
         if totals.text_bytes == 0:
             self._drop_if_nothing_made(totals)
             names = ", ".join(source.name for source in self._inputs)
             raise MemwatchError(f"{names} is empty: nothing to tokenize")
+
+    def _check_unchanged(self) -> None:
+        for source in self._inputs:
+            source.check_unchanged()
 
     def _drop_if_nothing_made(self, totals: Totals) -> None:
         if totals.tokens == 0:

@@ -3,6 +3,10 @@
 import gzip
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +16,7 @@ import pytest
 
 from memwatch.storage.store import store_of
 from tests.cluster.rank_jobs import end_of, start_rank, sums
-from tests.helpers import error_of, memwatch
+from tests.helpers import HANG_S, error_of, memwatch
 from tests.storage.s3_server import BUCKET, Faults, environment, running_proxy
 
 
@@ -67,11 +71,32 @@ def test_a_failing_bucket_gives_the_files_of_a_local_run(bucket: str, inputs: Pa
     assert os.environ["AWS_ACCESS_KEY_ID"] not in manifest
 
 
-def test_a_run_reads_a_bucket_and_writes_to_a_folder(bucket: str, tmp_path: Path) -> None:
-    done = memwatch("run", "--ui", "none", "tokenize", f"{bucket}/in/a.txt", "--out", tmp_path / "out")
+@pytest.mark.parametrize("mode", ["stream", "memory", "shard"])
+def test_a_local_run_reads_a_failing_bucket_in_every_mode(bucket: str, inputs: Path, tmp_path: Path, mode: str) -> None:
+    """All kinds of input at once; the same files as from a folder."""
+    options = ("--mode", mode, "--val-ratio", "0.01", *(("--shard-tokens", "100000") if mode == "shard" else ()))
+    for source, out in ((f"{bucket}/in/*", tmp_path / "there"), (inputs / "*", tmp_path / "here")):
+        done = memwatch("run", "--ui", "none", "tokenize", source, "--out", out, *options)
+        assert done.code == 0, done.err
+    assert sums(tmp_path / "there") == sums(tmp_path / "here")
+    assert ("train.bin" in sums(tmp_path / "there")) == (mode != "shard")
+
+
+def test_a_killed_local_run_from_a_bucket_is_resumed(bucket: str, inputs: Path, tmp_path: Path) -> None:
+    options = ("--val-ratio", "0.01", "--out", str(tmp_path / "there"))
+    command = [sys.executable, "-m", "memwatch.tokenize", f"{bucket}/in/*", *options]
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+    deadline = time.monotonic() + HANG_S
+    while not list(tmp_path.glob("there/.memwatch-partial/*.part")) and run.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.killpg(run.pid, signal.SIGKILL)
+    run.communicate()
+    done = memwatch("run", "--ui", "none", "tokenize", f"{bucket}/in/*", *options)
     assert done.code == 0, done.err
-    names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names == ["manifest.json", "train_shard_0000.bin", "val.bin"]
+    local = memwatch("run", "--ui", "none", "tokenize", inputs / "*", "--val-ratio", "0.01", "--out", tmp_path / "here")
+    assert local.code == 0, local.err
+    assert sums(tmp_path / "there") == sums(tmp_path / "here")
 
 
 def test_estimate_reads_a_bucket(bucket: str, inputs: Path) -> None:
@@ -85,7 +110,7 @@ def test_estimate_reads_a_bucket(bucket: str, inputs: Path) -> None:
 
 @pytest.mark.parametrize("options", [("--mode", "stream"), ("--shard-by", "tokens")])
 def test_what_a_bucket_cannot_do_is_a_usage_error(options: tuple[str, ...], s3_environment: int) -> None:
-    done = memwatch("run", "--ui", "none", "tokenize", f"s3://{BUCKET}/x", *options)
+    done = memwatch("run", "--ui", "none", "tokenize", "x", "--out", f"s3://{BUCKET}/x", *options)
     assert done.code == 2
     assert options[1] in error_of(done)
 
