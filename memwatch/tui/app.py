@@ -30,7 +30,7 @@ from memwatch.tui.workarounds import SteadyApp
 # However fast things happen, nobody reads faster; what somebody waits for comes sooner than what just goes on.
 LEAST_BETWEEN_DRAWS_S = 0.2
 GOING_ON_BETWEEN_DRAWS_S = 0.5
-GOING_ON = ("output", "sample", "progress", "verdict")
+GOING_ON = ("output", "sample", "progress", "verdict", "nodes")
 TICK_S = 1.0
 ANSWER_WITHIN_S = 3.0
 KEYS_ALWAYS = ("ctrl+c", "ctrl+z")

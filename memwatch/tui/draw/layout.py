@@ -31,6 +31,7 @@ class ShownPanels:
     has_swap: bool = True
     has_gpu: bool = True
     has_timeline: bool = False
+    has_nodes: bool = False
 
 
 def output_columns(width: int) -> int:
@@ -61,7 +62,7 @@ def _full(height: int, shown: ShownPanels) -> ScreenLayout:
     if any(beside.values()):
         left -= 4
         heights |= {name: 4 for name, is_there in beside.items() if is_there}
-    shares = {"memory": 9, "processes": 7}
+    shares = {"memory": 7, "nodes": 7, "processes": 5} if shown.has_nodes else {"memory": 9, "processes": 7}
     if shown.has_output:
         shares["output"] = 5
     if shown.has_job:
@@ -84,6 +85,8 @@ def _narrow(height: int, shown: ShownPanels) -> ScreenLayout:
         heights["progress"] = (2 if shown.has_progress else 1) + rule
     left = height - sum(heights.values())
     shares = {"vitals": 8, "processes": 6} if rule else {"vitals": 4, "processes": 4}
+    if shown.has_nodes:
+        shares = {"vitals": 5, "nodes": 5, "processes": 3}
     if shown.has_output:
         shares["output"] = 1 + rule
     if shown.has_job:

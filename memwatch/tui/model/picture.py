@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memwatch.journal.event_words import EventLine
+from memwatch.model.node_rows import NodeRow
 from memwatch.model.rates import UNKNOWN_CHANGE, Change
 from memwatch.model.run_need import RunNeed
 from memwatch.model.sample import Process, Sample
@@ -81,6 +82,11 @@ class Progress:
     source: str | None = None
     name: str | None = None
     time_shares: str | None = None  # where the time of its workers went, in words
+    segments: int | None = None  # of a run by segments
+    segments_done: int | None = None
+    segments_running: int | None = None
+    segments_retried: int | None = None
+    segments_failed: int | None = None
 
     @property
     def fraction(self) -> float | None:
@@ -158,6 +164,7 @@ class Picture:
     progress: Progress | None = None
     need: RunNeed | None = None  # what the whole run will need
     need_warning: str | None = None  # that it will not fit, in words; while the forecast says so
+    nodes: tuple[NodeRow, ...] = ()  # of a run on many machines
     points: tuple[SeriesPoint, ...] = ()
     processes: tuple[ProcessRow, ...] = ()
     others: tuple[Process, ...] | None = None

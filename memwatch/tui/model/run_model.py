@@ -10,6 +10,7 @@ from memwatch.decide.actions import was_carried_out
 from memwatch.journal.codec import sample_from_json
 from memwatch.journal.event_words import EventLine, event_line
 from memwatch.journal.events import waits_for_reason
+from memwatch.model.node_rows import rows_of
 from memwatch.model.programs import as_given, is_memwatch_itself, is_tokenizer
 from memwatch.model.rates import UNKNOWN_CHANGE, Change, change_between
 from memwatch.model.run_need import RunNeed
@@ -82,6 +83,8 @@ class RunModel:
                 self._action(event)
             case "progress":
                 self._progress(event)
+            case "nodes":
+                self._now = replace(self._now, nodes=tuple(rows_of(event)))
             case "need":
                 self._need(event)
             case "output":

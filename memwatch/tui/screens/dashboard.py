@@ -5,6 +5,7 @@
     progress
     memory        | pressure        \\
     swap          | gpu              } vitals, where the terminal is small
+    nodes                           of a run on many machines
     processes     | others
     output
     events
@@ -25,6 +26,7 @@ from memwatch.tui.draw import (
     event_list,
     gpu_panel,
     memory_panel,
+    nodes_panel,
     others,
     output_panel,
     pressure,
@@ -61,6 +63,7 @@ OUTPUT = Drawing(
     from_end=True,
 )
 EVENTS = Drawing(scrolled=event_list.lines, rows=event_list.row_count, title=event_list.title, from_end=True)
+NODES = Drawing(scrolled=nodes_panel.lines, rows=nodes_panel.row_count, title=nodes_panel.title)
 DEFAULT_ZOOM = "memory"
 
 
@@ -92,6 +95,7 @@ class Dashboard(Screen[None]):
             yield PanelWidget(Drawing(swap.lines, title=swap.title), "swap", can_focus=True)
             yield PanelWidget(Drawing(gpu_panel.lines, title=gpu_panel.title), "gpu", can_focus=True)
         yield PanelWidget(Drawing(vitals.lines, title=vitals.title, subtitle=vitals.subtitle), "vitals", can_focus=True)
+        yield PanelWidget(NODES, "nodes", can_focus=True)
         with Horizontal(id="lower", classes="row"):
             yield PanelWidget(PROCESSES, "processes", can_focus=True)
             yield PanelWidget(Drawing(others.lines, title=others.title), "others", can_focus=True)
@@ -141,6 +145,7 @@ class Dashboard(Screen[None]):
             has_swap=not memory_panel.has_no_swap(self._picture),
             has_gpu=bool(gpu_panel.cards(self._picture)),
             has_timeline=self._timeline is not None,
+            has_nodes=bool(self._picture.nodes),
         )
         layout = layout_for(*self.size, self._is_compact, shown, self._zoomed)
         if layout == self._layout:
