@@ -2,6 +2,7 @@
 # make test    install what the tests need, and run those that take no more than a moment each (some minutes)
 # make test-all  run every test, those with real hogs, kills and long texts too (10 to 20 minutes; some need root)
 # make test-portable  test with psutil alone and every Linux-only call refused, as macOS would run it (minutes)
+# make test-cluster  kill nodes, workers, drivers and the store at 50 random moments under runs on Ray (10 minutes)
 # make test-vm  boot a Debian guest and test there what needs systemd and cgroup v2 (minutes; the first time as root)
 # make vm-guest  make that guest, if there is none yet, without booting it
 # make faults  harm tokenize runs in every way, TIMES times each, and compare what they make (about TIMES minutes)
@@ -22,7 +23,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 TESTS ?=
 
-.PHONY: coverage demo test test-all test-portable test-vm vm-guest faults soak lint benign curves bench screenshots clean
+.PHONY: coverage demo test test-all test-portable test-cluster test-vm vm-guest faults soak lint benign curves bench screenshots clean
 
 demo: $(VENV)/installed
 	@echo "== making demo/text.txt from Python's own documentation and library"
@@ -46,6 +47,10 @@ PORTABLE := tests/guard/test_wrapper.py tests/cli/test_plain.py tests/cli/test_r
 test-portable: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest tests/portable
 	@MEMWATCH_PROBE=portable $(BIN)/python -m pytest $(PORTABLE)
+
+test-cluster: $(VENV)/installed-dev
+	@echo "== testing runs on many machines (10 minutes)"
+	@$(BIN)/python -m pytest --all --cluster-kills 50 tests/cluster tests/storage
 
 # Tests of cost and memory fail beside the measuring; what is reached counts all the same.
 coverage: $(VENV)/installed-dev

@@ -24,8 +24,11 @@ first process of the job that connects has the channel until it closes it. Both 
     up      {"event": "hello", "can": ["shard"]}
             {"event": "output", "folder": "/where/files/will/grow"}
             {"event": "progress", "done": 1048576, "total": 4194304, "unit": "bytes", ...}
+            {"event": "nodes", "nodes": [{"name": "node7", "state": "working", "workers": 4, "done": 12, ...}]}
+            {"event": "journal"}
             {"event": "peak"}
     down    {"command": "shard"}
+            {"journal": "/path/of/the/journal.jsonl"}
             {"peak_job_bytes": 310378496}
 """
 

@@ -102,6 +102,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--store-screens", action="store_true", help="Store the screens as they look now.")
     parser.addoption("--kills", type=int, default=24, help="How many random kills the resume campaign makes.")
     parser.addoption("--vm", action="store_true", help="Also run what takes a virtual machine (make test-vm).")
+    parser.addoption("--cluster-kills", type=int, default=5, help="How many random kills under runs on Ray.")
     parser.addoption("--campaign", action="store_true", help="All healthy jobs in all cages, and 200 random kills.")
     parser.addoption("--all", action="store_true", help="Also run the files that take long (make test-all).")
 
@@ -113,6 +114,8 @@ LONG = (
     "tests/benign/test_benign.py",
     "tests/cluster/test_buckets.py",
     "tests/cluster/test_rank_runs.py",
+    "tests/cluster/test_ray_campaign.py",
+    "tests/cluster/test_ray_pressure.py",
     "tests/decide/test_benign_hour.py",
     "tests/decide/test_healthy_jobs.py",
     "tests/estimate/test_sampling.py",

@@ -6,6 +6,7 @@ WHAT      Swap thrashing: python prepare.py (41031) grew 2.7 -> 58.0 GiB in 9 mi
 """
 
 import json
+import os
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from memwatch.diagnose.collect.all_evidence import Wanted
 from memwatch.diagnose.findings import Diagnosis
 from memwatch.errors import ExitCode, UsageError
 from memwatch.output_file import STANDARD_OUTPUT, output_file
+from memwatch.storage.address import is_remote
 
 if TYPE_CHECKING:
     from memwatch.diagnose.evidence import Evidence
@@ -70,8 +72,8 @@ def diagnose(
 ) -> int:
     """Explain why the machine froze or a job was killed: the evidence, what is ruled out, and what to do.
 
-    RUN is an id from `memwatch runs`, `last`, or the path of a journal. Without RUN, diagnose examines the whole
-    period of --since.
+    RUN is an id from `memwatch runs`, `last`, the path of a journal, or the output folder of a run by segments: then
+    the findings name node and segment. Without RUN, diagnose examines the whole period of --since.
 
     --log takes a kernel log or a whole issue thread, with any time stamps or none, quoted, compressed (gzip, bzip2,
     xz), or as `journalctl -o json`.
@@ -103,6 +105,12 @@ def diagnose(
     if input_path is not None:
         raise UsageError("--input needs --script: it is the file that the script reads")
     now_t = time.time()
+    if run is not None and (is_remote(run) or os.path.isdir(run)):
+        if html_file is not None:
+            raise UsageError("--html draws one machine; name a journal below .memwatch-journals of the folder instead")
+        from memwatch.cluster.run_diagnosis import diagnose_folder
+
+        return _show_diagnosis(diagnose_folder(run, now_t, show_commands), now_t, as_json)
     return _show_machine(Wanted(now_t, now_t - since_s, run, show_commands), as_json, html_file)
 
 
@@ -122,10 +130,14 @@ def _show_log(log_file: str | None, boot: int | None, as_json: bool, run: str | 
 
 
 def _show(evidence: "Evidence", now_t: float, as_json: bool) -> int:
-    from memwatch.cli.diagnosis_text import as_object, report, width
     from memwatch.diagnose.conclude import diagnose as diagnosed
 
-    diagnosis = diagnosed(evidence)
+    return _show_diagnosis(diagnosed(evidence), now_t, as_json)
+
+
+def _show_diagnosis(diagnosis: Diagnosis, now_t: float, as_json: bool) -> int:
+    from memwatch.cli.diagnosis_text import as_object, report, width
+
     if as_json:
         click.echo(json.dumps(as_object(diagnosis, now_t), indent=2))
     else:

@@ -49,7 +49,8 @@ def report(diagnosis: Diagnosis, now_t: float, columns: int) -> list[str]:
         lines += [""] if len(diagnosis.findings) > 1 else []
     if not diagnosis.findings:
         where = " in this log" if diagnosis.is_pasted else ""
-        lines.append(f"No freeze and no killed job was found{where}.")
+        found = "failed segment" if diagnosis.is_of_nodes else "freeze"
+        lines.append(f"No {found} and no killed job was found{where}.")
     lines += block("RULED OUT", diagnosis.ruled_out, columns)
     lines += block("NOT KNOWN", diagnosis.not_known, columns)
     for number, advice in enumerate(_numbered(diagnosis.findings)):

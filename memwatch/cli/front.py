@@ -69,6 +69,7 @@ class Front:
         self._screen = screen
         self._job_pid: int | None = None
         self._code: int | None = None
+        self.journal: str | None = None  # the path of the run's journal, if it has one
         self._guard_failed = False
         self._refusal: str | None = None
         self._job_terminal: int | None = None
@@ -213,6 +214,7 @@ class Front:
                 if not IS_LINUX and self._orphan is None:
                     self._orphan = OrphanJob(event["pid"])
                 self._release_standard_error()
+                self.journal = event.get("journal") or self.journal
             case "exit":
                 self._code = event["code"]
             case "refused":

@@ -12,6 +12,7 @@ from memwatch.journal.codec import BEYOND, plausible_sample
 from memwatch.journal.event_words import event_line
 from memwatch.journal.events import waits_for_pid, waits_for_reason
 from memwatch.model.job_progress import plausible_progress
+from memwatch.model.node_rows import node_line, rows_of, segments_text
 from memwatch.model.programs import program_name
 from memwatch.model.units import format_count, format_duration, format_size
 from memwatch.model.wording import RunSummary, closing_line, needs_care
@@ -34,6 +35,7 @@ class PlainView:
         self._rewrites = self._stream.isatty()
         self._started_s = time.monotonic()
         self._shown_s = 0.0
+        self._nodes_shown_s = float("-inf")
         self._line_is_open = False
         self._has_written = False
         self._level: str | None = None
@@ -55,6 +57,8 @@ class PlainView:
             case "progress":
                 is_last = bool(event.get("total")) and event.get("done") == event.get("total")
                 self._progress(progress_line(event), is_last)
+            case "nodes":
+                self._nodes(event)
             case "verdict" if (pid := waits_for_pid(event)) is not None and pid != self._waits_for_pid:
                 self._waits_for_pid = pid
                 self._write_line(f"memwatch: waiting: {printable(waits_for_reason(event))}")
@@ -69,6 +73,15 @@ class PlainView:
                 if (line := line_for(event, self._freed())) is not None:
                     self._warnings += kind == "verdict" and event.get("level") == "warn"
                     self._write_line(f"memwatch: {printable(line)}")
+
+    def _nodes(self, event: dict[str, Any]) -> None:
+        """A table does not fit into a line that is rewritten; elsewhere it comes now and then. One node is no news."""
+        now, rows = time.monotonic(), rows_of(event)
+        if self._rewrites or len(rows) < 2 or now - self._nodes_shown_s < LATER_EVERY_S:
+            return
+        self._nodes_shown_s = now
+        for row in rows:
+            self._write_line(f"  {printable(node_line(row))}")
 
     def _say_confined(self, event: dict[str, Any]) -> None:
         t = event.get("t")
@@ -202,8 +215,8 @@ def progress_line(event: dict[str, Any]) -> str:
     if "output_bytes" in event:
         parts.append("out " + _so_far(format_size, event["output_bytes"], event.get("projected_output_bytes")))
     if "segments" in event:
-        parts.append(f"segments {event.get('segments_done', 0)} of {event['segments']}")
-        parts.append(f"{event['nodes']} processes" if event.get("nodes", 1) != 1 else "")
+        parts.append(segments_text(event))
+        parts.append(f"{event['nodes']} nodes" if event.get("nodes", 1) != 1 else "")
     if "rss_bytes" in event:
         parts.append(f"RSS {format_size(event['rss_bytes'])}")
     return "  ".join(part for part in parts if part)

@@ -19,6 +19,8 @@ from memwatch.tui.draw.glyphs import ScreenOptions
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+CLUSTER = "memwatch.cluster"  # the module of runs by segments
+
 
 class RunCommand(click.Command):
     """Remembers whether the job's command line came after `--`, which click takes away."""
@@ -56,6 +58,10 @@ class RunCommand(click.Command):
 @click.option("--no-record", is_flag=True, help="Write no journal.")
 @click.option("--priority", type=click.Choice(["low", "normal"]), default="low", show_default=True,
               help="CPU and disk priority of the job; low is nice 5 and a lower I/O priority.")  # fmt: skip
+@click.option("--on", "place", type=click.Choice(["local", "ray"]), default="local", show_default=True,
+              help="Where the tokenizer runs: on this machine, or as tasks of a Ray cluster.")  # fmt: skip
+@click.option("--ray-address", metavar="HOST:PORT", default="auto", show_default=True,
+              help="Ray cluster; auto is RAY_ADDRESS, or the cluster of this machine.")  # fmt: skip
 @click.option("--unguarded", is_flag=True, help="Run the job without protection if memory cannot be read.")
 @click.argument("job", nargs=-1, type=click.UNPROCESSED, metavar="tokenize INPUT... | -- COMMAND [ARG]...",
                 shell_complete=complete_job)  # fmt: skip
@@ -70,6 +76,8 @@ def run(
     record: str | None,
     no_record: bool,
     priority: str,
+    place: str,
+    ray_address: str,
     unguarded: bool,
     job: tuple[str, ...],
     is_foreign: bool,
@@ -80,7 +88,7 @@ def run(
     memwatch run tokenize FILE         the tokenizer, which has its own --help
     memwatch run -- COMMAND [ARG]...   any command
     """
-    command = _command(job, is_foreign)
+    command = _command(job, is_foreign, ray_address if place == "ray" else None)
     ui = chosen_ui(ui, is_ascii, command)
     config = GuardConfig(
         reserve_bytes=None if reserve is None else reserve.size_bytes,
@@ -94,7 +102,7 @@ def run(
         may_be_unguarded=unguarded,
     )
     if ui != "full":
-        return Front(config, command, shows_lines=ui == "plain").run()
+        return _run(Front(config, command, shows_lines=ui == "plain"), command)
     import shutil
 
     from memwatch.tui.draw.layout import output_columns
@@ -103,18 +111,32 @@ def run(
     size = shutil.get_terminal_size()
     columns = output_columns(size.columns)
     config = config._replace(captures_output=True, terminal_rows=size.lines, terminal_columns=columns)
-    return Front(config, command, screen=FullScreenView(ScreenOptions(is_ascii, theme), config.record)).run()
+    return _run(Front(config, command, screen=FullScreenView(ScreenOptions(is_ascii, theme), config.record)), command)
 
 
-def _command(job: tuple[str, ...], is_foreign: bool) -> list[str]:
+def _run(front: Front, command: list[str]) -> int:
+    code = front.run()
+    if command[1:3] == ["-m", CLUSTER] and front.journal is not None:
+        from memwatch.cluster.guard_view import keep_journal
+
+        keep_journal(front.journal, command[3:])
+    return code
+
+
+def _command(job: tuple[str, ...], is_foreign: bool, ray_address: str | None) -> list[str]:
     if not job:
         raise UsageError("the command is missing; try: memwatch run tokenize FILE, or: memwatch run -- COMMAND")
+    if ray_address is not None and (is_foreign or job[0] != "tokenize"):
+        raise UsageError("--on ray runs the tokenizer only: memwatch run --on ray tokenize INPUT...")
     if is_foreign:
         return list(job)
     if job[0] == "tokenize":
         ours = {name for option in run.params if isinstance(option, click.Option) for name in option.opts}
         if misplaced := next((word for word in job[1:] if word.partition("=")[0] in ours), None):
             raise UsageError(f"put {misplaced} before tokenize: memwatch run {misplaced} ... tokenize ...")
+        if ray_address is not None:
+            _tokenizer_for(("--shard-by", "segment", *job[1:]))
+            return [sys.executable, "-m", CLUSTER, "--ray-address", ray_address, *job[1:]]
         return [sys.executable, "-m", _tokenizer_for(job[1:]), *job[1:]]
     if is_like_tokenize(job[0]):
         raise UsageError(f"there is no job {job[0]}; did you mean: memwatch run {shown(['tokenize', *job[1:]])}")
@@ -127,4 +149,4 @@ def _tokenizer_for(arguments: Sequence[str]) -> str:
     from memwatch.tokenize.command import NAME, is_by_segment, tokenize
 
     context = tokenize.make_context(NAME, list(arguments))
-    return "memwatch.cluster" if is_by_segment(context.params) else "memwatch.tokenize"
+    return CLUSTER if is_by_segment(context.params) else "memwatch.tokenize"

@@ -63,7 +63,7 @@ def _joined(folder: RunFolder, head: bytes, parts: Iterable[tuple[int, SegmentFi
             )
 
 
-def finish_run(folder: RunFolder, plan: SharedPlan, seconds: float, peak_rss_bytes: int) -> None:
+def finish_run(folder: RunFolder, plan: SharedPlan, seconds: float, peak_rss_bytes: int | None) -> None:
     """Write val.bin and the manifest of a run whose segments are all done."""
     settings = TokenizeSettings(**plan.settings)
     encoding = encoding_named(settings.encoding)

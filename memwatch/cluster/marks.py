@@ -27,6 +27,10 @@ class SegmentMark:
     seconds: float
     node: str
 
+    @property
+    def tokens(self) -> int:
+        return sum(file.tokens for file in (self.train, self.val) if file is not None)
+
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
 

@@ -19,12 +19,13 @@ BEATS_UNTIL_LOST = 6
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """One process of the run. `beat` counts up; `rate_bytes_s` and `headroom_bytes` are None while unknown."""
+    """One process of the run: a rank, or a task, which has no rank. `beat` counts up. Processes with the same `machine`
+    are shown as one node. `rate_bytes_s`, `headroom_bytes` and `level` are None while unknown."""
 
     node: str
     host: str
-    rank: int
-    world_size: int
+    rank: int | None
+    world_size: int | None
     workers: int
     beat: int = 0
     running: tuple[int, ...] = ()
@@ -34,7 +35,10 @@ class NodeStatus:
     done_bytes: int = 0
     rate_bytes_s: float | None = None
     headroom_bytes: int | None = None
+    level: str | None = None
+    is_paused: bool = False
     ended: bool = False
+    machine: str = ""
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"

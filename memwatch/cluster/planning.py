@@ -13,7 +13,14 @@ from memwatch.probe.cgroups import memory_sample
 from memwatch.storage.address import is_remote
 from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.inputs import Input
-from memwatch.tokenize.plan import cores_here, plan, usual_limit_bytes
+from memwatch.tokenize.plan import (
+    FULL_WORKER_BYTES,
+    WORKER_FLOOR_BYTES,
+    WORST_GROWTH_BYTES,
+    cores_here,
+    plan,
+    usual_limit_bytes,
+)
 from memwatch.tokenize.rows import Rows, reading_memory
 from memwatch.tokenize.segments import Groups, Segment, segments_of
 from memwatch.tokenize.settings import TokenizeRequest, TokenizeSettings
@@ -22,6 +29,8 @@ from memwatch.tokenize.vocabulary import encoding_named
 MANY_SEGMENTS = 1024
 LEAST_SEGMENT_BYTES = 64 * MIB
 LARGEST_SEGMENT_BYTES = 1024 * MIB
+# Measured: front 17, guard 17, watcher 10, Ray's worker 75, its uploads 24 MiB.
+TASK_OVERHEAD_BYTES = 144 * MIB
 
 
 def agreed_plan(
@@ -103,6 +112,23 @@ def worker_means(request: TokenizeRequest, inputs: list[Input]) -> WorkerMeans:
         limit = usual_limit_bytes(memory_sample(), resources.workers, cores_here(), token_bytes, reading)
     planned = plan(limit, resources.workers, cores_here(), token_bytes, reading)
     return WorkerMeans(planned.workers, planned.worker_budget_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskMeans:
+    """Of a task on another machine: the budget of its tokenizer, and what it takes with its guard and Ray's worker."""
+
+    budget_bytes: int
+    memory_bytes: int
+
+
+def task_means(request: TokenizeRequest, inputs: list[Input]) -> TaskMeans:
+    token_bytes = encoding_named(request.settings.encoding).token_bytes
+    reading = reading_memory(inputs, request.settings.text_column)
+    floor = WORKER_FLOOR_BYTES[token_bytes] + reading.worker_bytes + reading.once_bytes
+    limit = request.resources.max_memory_bytes or floor + FULL_WORKER_BYTES - WORKER_FLOOR_BYTES[2]
+    budget = max(limit, floor) - WORST_GROWTH_BYTES
+    return TaskMeans(budget, budget + WORST_GROWTH_BYTES + TASK_OVERHEAD_BYTES)
 
 
 def usual_segment_bytes(inputs: Sequence[Input]) -> int:

@@ -9,22 +9,38 @@ import click
 
 from memwatch import job
 from memwatch.cluster.joining import RunResult
+from memwatch.cluster.nodes import BEAT_S
 from memwatch.cluster.planning import worker_means
 from memwatch.cluster.rank_run import RunTiming
 from memwatch.cluster.rank_session import RankSession
 from memwatch.cluster.ranks import Rank, rank_of
 from memwatch.command_line import invoke
-from memwatch.errors import ExitCode, printable
+from memwatch.errors import ExitCode, UsageError, printable
 from memwatch.model.units import format_count, format_duration, format_size
 from memwatch.tokenize.command import NAME, request_from, tokenize
 from memwatch.tokenize.interrupts import Signals
 
 
 def run_segments(**options: Any) -> int:
-    result = _as_rank(options)
+    """As a rank, or, with a Ray address, as the driver of Ray tasks."""
+    result = _as_rank(options) if options["ray_address"] is None else _by_ray(options)
     with suppress(OSError):
         click.echo(summary(result))
     return ExitCode.OK
+
+
+def _by_ray(options: dict[str, Any]) -> RunResult:
+    from memwatch.cluster.ray_run import RayRun
+
+    if options["rank"] is not None or options["world_size"] is not None:
+        raise UsageError("--rank and --world-size are for runs without Ray; leave them out with --on ray")
+    if options["shard_by"] == "tokens":
+        raise UsageError("--on ray makes a shard for each segment; leave out --shard-by tokens")
+    options["shard_by"] = "segment"
+    beat_s = options["beat"] or BEAT_S
+    signals, request = Signals(), request_from(options)
+    address, size = options["ray_address"], options["segment_size"]
+    return RayRun(request, options["out"], size, address, beat_s, job.channel(), signals).run()
 
 
 def _as_rank(options: dict[str, Any]) -> RunResult:
@@ -56,7 +72,7 @@ def summary(result: RunResult) -> str:
 
 RANK_COMMAND = click.Command(
     "tokenize",
-    params=tokenize.params,
+    params=[*tokenize.params, click.Option(["--ray-address"], hidden=True)],
     callback=run_segments,
     context_settings=tokenize.context_settings,
 )

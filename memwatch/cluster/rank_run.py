@@ -41,6 +41,8 @@ class RunProgress:
     failed: dict[int, str]
     tokens_here: int
     nodes: int
+    running: int = 0
+    retried: int = 0
 
 
 class RankRun:
@@ -53,10 +55,12 @@ class RankRun:
         start_worker: Callable[[], WorkerProcess],
         wait_for_user: Callable[["RankRun"], list[Any]],
         timing: RunTiming,
-        headroom_bytes: Callable[[], int | None] = lambda: None,
+        keep_problem: Callable[[int, str], None],
+        show_guard: Callable[[NodeStatus], NodeStatus],
     ) -> None:
         """`wait_for_user` returns what else to wait for, and is called in each round: it reports progress, and raises
-        to stop the run."""
+        to stop the run. `show_guard` adds what the guard finds to a status.
+        `keep_problem` records why an attempt at a segment failed."""
         self._folder = folder
         self._rank = rank
         self._status = status
@@ -64,7 +68,8 @@ class RankRun:
         self._start_worker = start_worker
         self._wait_for_user = wait_for_user
         self._timing = timing
-        self._headroom_bytes = headroom_bytes
+        self._keep_problem = keep_problem
+        self._show_guard = show_guard
         self._watch = NodeWatch(folder, timing.lost_after_s)
         self._others: list[NodeStatus] = []
         self._workers: list[WorkerProcess] = []
@@ -85,7 +90,15 @@ class RankRun:
     @property
     def progress(self) -> RunProgress:
         alive = sum(self._watch.is_alive(other) for other in self._others)
-        return RunProgress(len(self._segment_bytes), self._done, self._failed, self._tokens, max(alive, 1))
+        return RunProgress(
+            len(self._segment_bytes),
+            self._done,
+            self._failed,
+            self._tokens,
+            max(alive, 1),
+            len(self._running),
+            self._retried,
+        )
 
     @property
     def pids(self) -> list[int]:
@@ -117,7 +130,8 @@ class RankRun:
             self._keep_up()
             self._read_others()
             alive = [other for other in self._others if self._watch.is_alive(other)]
-            if min(((other.rank, other.node) for other in alive), default=None) in (None, self._key):
+            ranks = [(other.rank, other.node) for other in alive if other.rank is not None]
+            if min(ranks, default=None) in (None, (self._rank.number, self._status.node)):
                 return True
             wait(self._wait_for_user(self), self._timing.beat_s / 2)
         return False
@@ -126,10 +140,6 @@ class RankRun:
         """Show the others that this process no longer works on anything."""
         with suppress(StorageUnavailable, FileNotFoundError):
             announce(self._folder, replace(self._status, beat=self._status.beat + 1, running=(), ended=True))
-
-    @property
-    def _key(self) -> tuple[int, str]:
-        return self._status.rank, self._status.node
 
     @property
     def _unfinished(self) -> set[int]:
@@ -216,6 +226,7 @@ class RankRun:
 
     def _failed_once(self, number: int, problem: str, may_pass: bool) -> None:
         self._attempts[number] += 1
+        self._keep_problem(number, problem)
         if may_pass and self._attempts[number] < ATTEMPTS:
             self._retried += 1
             self.notes.append(f"segment {number} is repeated: {problem}")
@@ -252,12 +263,11 @@ class RankRun:
             retried=self._retried,
             failed=tuple(sorted(self._failed)),
             done_bytes=self._done_here_bytes,
-            headroom_bytes=self._headroom_bytes(),
             rate_bytes_s=self._done_here_bytes / seconds if seconds and self._done_here else None,
         )
         # A beat that cannot be written is missed; what is done is not lost by it.
         with suppress(StorageUnavailable):
-            announce(self._folder, self._status)
+            announce(self._folder, self._show_guard(self._status))
 
 
 def failure_of(failed: dict[int, str], segments: int) -> MemwatchError:

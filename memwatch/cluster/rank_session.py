@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable
 
 from memwatch.cluster.finish import finish_run
+from memwatch.cluster.guard_view import RankGuard, journal_name
 from memwatch.cluster.joining import JoinedRun, RunResult, join_run
-from memwatch.cluster.nodes import NodeStatus
+from memwatch.cluster.kept_journals import keep_problem
+from memwatch.cluster.nodes import NodeStatus, NodeWatch
 from memwatch.cluster.planning import WorkerMeans, segment_sizes
 from memwatch.cluster.rank_run import RankRun, RunTiming
 from memwatch.cluster.ranks import Rank
@@ -17,7 +19,6 @@ from memwatch.cluster.worker_messages import WorkerOrder
 from memwatch.cluster.worker_process import WorkerProcess
 from memwatch.errors import Interrupted, MemwatchError
 from memwatch.job import HELLO, Channel
-from memwatch.probe.cgroups import memory_sample
 from memwatch.storage.address import is_remote
 from memwatch.tokenize.inputs import Input
 from memwatch.tokenize.interrupts import Signals
@@ -65,7 +66,9 @@ class RankSession:
         status = NodeStatus(node, socket.gethostname(), self._rank.number, self._rank.world_size, means.workers)
         order = WorkerOrder(folder.out, node, self._request.resources.engine, means.budget_bytes)
         token_bytes = encoding_named(self._request.settings.encoding).token_bytes
-        reporter = RunReporter(self._channel, self._signals, sizes, token_bytes)
+        watch = NodeWatch(folder, self._timing.lost_after_s)
+        reporter = RunReporter(self._channel, self._signals, sizes, token_bytes, watch, self._timing.beat_s)
+        name = journal_name(self._rank)
         run = RankRun(
             folder,
             self._rank,
@@ -74,7 +77,8 @@ class RankSession:
             lambda: WorkerProcess(order),
             reporter.step,
             self._timing,
-            lambda: memory_sample().available_bytes,
+            lambda number, problem: keep_problem(folder, number, name, problem, plan.source_of(number)),
+            RankGuard(folder, name, reporter).shown,
         )
         self._signals.patient = True
         try:

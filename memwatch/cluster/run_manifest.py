@@ -19,7 +19,7 @@ def manifest_from(
     val: SegmentFile | None,
     encoding: Encoding,
     seconds: float,
-    peak_rss_bytes: int,
+    peak_rss_bytes: int | None,
 ) -> dict[str, Any]:
     train = [mark.train for mark in marks if mark.train is not None]
     return {

@@ -1,38 +1,77 @@
-"""What a rank reports while it works, and what it obeys: signals, and the guard's commands."""
+"""What a process of a run reports while it works, and what it obeys: signals, and the guard's commands."""
 
 import os
 import time
-from typing import Any
+from contextlib import suppress
+from typing import Any, Protocol
 
-from memwatch.cluster.rank_run import RankRun
+from memwatch.cluster.guard_readings import GuardReadings
+from memwatch.cluster.nodes import NodeWatch
+from memwatch.cluster.rank_run import RunProgress
+from memwatch.cluster.run_view import node_rows, seen_nodes
 from memwatch.errors import Interrupted
 from memwatch.job import Channel
+from memwatch.model.node_rows import MOST_NODES, NodeRow
+from memwatch.storage.retrying import StorageUnavailable
 from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.progress_report import Meter
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.session import show_note
 
 PROGRESS_INTERVAL_S = 1.0
+# Segments are done one by one: over a shorter time the rate would jump.
+RATE_OVER_S = 60.0
+# Of the time of a process that reads the status of all others, so that a thousand of them do not ask all the time.
+READING_SHARE = 0.05
+
+
+class ReportedRun(Protocol):
+    """A rank, or the driver of tasks."""
+
+    notes: list[str]
+
+    @property
+    def progress(self) -> RunProgress: ...
+
+    @property
+    def pids(self) -> list[int]:
+        """Of its workers on this machine."""
+
+    def shrink(self) -> None:
+        """Use less memory."""
 
 
 class RunReporter:
-    def __init__(self, channel: Channel | None, signals: Signals, segment_bytes: list[int], token_bytes: int) -> None:
+    def __init__(
+        self,
+        channel: Channel | None,
+        signals: Signals,
+        segment_bytes: list[int],
+        token_bytes: int,
+        watch: NodeWatch,
+        beat_s: float,
+    ) -> None:
         self._channel = channel
         self._signals = signals
         self._segment_bytes = segment_bytes
-        self._token_bytes = token_bytes
-        self._meter = Meter(sum(segment_bytes), token_bytes, None)
+        self._meter = Meter(sum(segment_bytes), token_bytes, None, RATE_OVER_S)
+        self._nodes = _Nodes(watch, beat_s)
         self._reported_s = float("-inf")
         self.peak_rss_bytes = 0
+        self.readings: GuardReadings | None = None  # what the guard of this process finds; None: it keeps no journal
+        if channel is not None:
+            channel.send({"event": "journal"})
 
-    def step(self, run: RankRun) -> list[Any]:
-        """Called in each round of the rank's loop. Returns what wakes it. Raises Interrupted to stop it."""
+    def step(self, run: ReportedRun) -> list[Any]:
+        """Called in each round of the run's loop. Returns what wakes it. Raises Interrupted to stop it."""
         self._signals.drain()
         channel = self._channel
         if channel is not None and channel.is_open:
             for message in channel.receive():
                 if message.get("command") == "shard":
                     self._signals.shard = True
+                elif isinstance(message.get("journal"), str):
+                    self.readings = GuardReadings(message["journal"])
         if channel is not None and not channel.is_open:
             raise _interrupted("the guard of this job has exited", 15)
         if self._signals.stop is not None:
@@ -47,28 +86,55 @@ class RunReporter:
             self._report(run, now)
         return [self._signals.wakeup] + ([] if channel is None else [channel])
 
-    def _report(self, run: RankRun, now_s: float) -> None:
+    def _report(self, run: ReportedRun, now_s: float) -> None:
         while run.notes:
             self._note(run.notes.pop(0))
         rss = sum(rss_bytes(pid) or 0 for pid in (os.getpid(), *run.pids))
         self.peak_rss_bytes = max(self.peak_rss_bytes, rss)
-        if self._channel is not None:
-            progress = run.progress
-            done_bytes = sum(self._segment_bytes[number] for number in progress.done)
-            report = self._meter.report(now_s, done_bytes, progress.tokens_here)
-            self._channel.send(
-                {
-                    **report,
-                    "sharded": True,
-                    "rss_bytes": rss,
-                    "segments": progress.segments,
-                    "segments_done": len(progress.done),
-                    "nodes": progress.nodes,
-                }
-            )
+        if self._channel is None:
+            return
+        rows = self._nodes.rows(now_s)
+        progress = run.progress
+        done_bytes = sum(self._segment_bytes[number] for number in progress.done)
+        self._channel.send(
+            {
+                **self._meter.report(now_s, done_bytes, progress.tokens_here),
+                "sharded": True,
+                "rss_bytes": rss,
+                "segments": progress.segments,
+                "segments_done": len(progress.done),
+                "segments_running": max(progress.running, sum(len(row.running) for row in rows)),
+                "segments_retried": progress.retried,
+                "segments_failed": len(progress.failed),
+                "nodes": sum(row.state in ("working", "paused") for row in rows),
+            }
+        )
+        if self._nodes.has_changed:
+            self._nodes.has_changed = False
+            self._channel.send({"event": "nodes", "nodes": [row.as_json() for row in rows[:MOST_NODES]]})
 
     def _note(self, text: str) -> None:
         show_note(self._channel, text)
+
+
+class _Nodes:
+    """The nodes as their status files show them, read again as often as it pays."""
+
+    def __init__(self, watch: NodeWatch, beat_s: float) -> None:
+        self._watch = watch
+        self._beat_s = beat_s
+        self._due_s = float("-inf")
+        self._rows: list[NodeRow] = []
+        self.has_changed = False
+
+    def rows(self, now_s: float) -> list[NodeRow]:
+        if now_s >= self._due_s:
+            began_s = time.monotonic()
+            with suppress(StorageUnavailable):
+                self._rows = node_rows(seen_nodes(self._watch))
+                self.has_changed = True
+            self._due_s = now_s + max(self._beat_s, (time.monotonic() - began_s) / READING_SHARE)
+        return self._rows
 
 
 def _interrupted(why: str, number: int) -> Interrupted:

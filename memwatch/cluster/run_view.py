@@ -1,6 +1,7 @@
-"""A run on many machines as plain lines, from nothing but its output folder: `memwatch attach OUT`."""
+"""A run on many machines as its output folder shows it: for `memwatch attach OUT`, and for the run's own views."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from memwatch.cluster.nodes import BEAT_S, BEATS_UNTIL_LOST, NodeStatus, NodeWat
 from memwatch.cluster.planning import segment_sizes
 from memwatch.cluster.run_folder import RunFolder
 from memwatch.errors import MemwatchError, printable
+from memwatch.model.node_rows import MOST_NODES, NodeRow, merged, node_line, segments_text
 from memwatch.model.units import format_duration, format_size
 
 
@@ -17,41 +19,52 @@ class SeenNode:
     is_alive: bool
 
 
+def node_rows(nodes: Sequence[SeenNode]) -> list[NodeRow]:
+    """One row for each machine, in the order of names. A rank that has left is shown no more, and a driver, which has
+    no workers, never."""
+    machines: defaultdict[str, list[NodeRow]] = defaultdict(list)
+    for node in nodes:
+        if node.status.workers and not (node.status.ended and node.status.rank is not None):
+            machines[node.status.machine or node.status.node].append(_row(node))
+    return [merged(machines[machine]) for machine in sorted(machines)]
+
+
+def _row(node: SeenNode) -> NodeRow:
+    status = node.status
+    name = status.host if status.rank is None else f"{status.host} rank {status.rank} of {status.world_size}"
+    if not node.is_alive:
+        # The tasks of a lost process are repeated elsewhere; one that has ended waits for the next.
+        return NodeRow(name, "idle" if status.ended else "lost", 0 if status.ended else status.workers, status.done)
+    return NodeRow(
+        name,
+        "paused" if status.is_paused else "working",
+        status.workers,
+        status.done,
+        status.running,
+        status.rate_bytes_s,
+        status.headroom_bytes,
+        status.level,
+    )
+
+
 def run_lines(nodes: Sequence[SeenNode], done: Collection[int], sizes: Sequence[int]) -> list[str]:
-    """One line for the run, and one for each process that works or was lost."""
-    alive = [node.status for node in nodes if node.is_alive]
-    running = sum(len(status.running) for status in alive)
-    rate = sum(status.rate_bytes_s or 0 for status in alive)
+    """One line for the run, and one for each node."""
+    rows = node_rows(nodes)
+    rate = sum(row.rate_bytes_s or 0 for row in rows)
     done_bytes, total = sum(sizes[number] for number in done if number < len(sizes)), sum(sizes)
-    share = f"{100 * done_bytes / total:5.1f} %" if total else ""
-    parts = [share, f"segments {len(done)} of {len(sizes)} done, {running} running"]
-    parts += [f"{count} {word}" for word, count in _troubles(nodes) if count]
-    parts += [f"{format_size(done_bytes)} of {format_size(total)}"]
+    counts = {
+        "segments": len(sizes),
+        "segments_done": len(done),
+        "segments_running": sum(len(row.running) for row in rows),
+        "segments_retried": sum(node.status.retried for node in nodes),
+        "segments_failed": len({number for node in nodes for number in node.status.failed}),
+    }
+    parts = [f"{100 * done_bytes / total:5.1f} %"] if total else []
+    parts += [segments_text(counts), f"{format_size(done_bytes)} of {format_size(total)}"]
     if rate:
         parts += [f"{format_size(rate)}/s", f"ETA {format_duration((total - done_bytes) / rate)}"]
-    return ["  ".join(parts), *(_node_line(node) for node in nodes if not node.status.ended)]
-
-
-def _troubles(nodes: Sequence[SeenNode]) -> list[tuple[str, int]]:
-    retried = sum(node.status.retried for node in nodes)
-    failed = {number for node in nodes for number in node.status.failed}
-    return [("retried", retried), ("failed", len(failed))]
-
-
-def _node_line(node: SeenNode) -> str:
-    status = node.status
-    workers = "1 worker" if status.workers == 1 else f"{status.workers} workers"
-    parts = [f"  {printable(status.host)}", f"rank {status.rank} of {status.world_size}", workers]
-    parts.append(f"{status.done} done")
-    if not node.is_alive:
-        return "  ".join([*parts, "lost"])
-    if status.running:
-        parts.append("running " + ", ".join(map(str, status.running)))
-    if status.rate_bytes_s:
-        parts.append(f"{format_size(status.rate_bytes_s)}/s")
-    if status.headroom_bytes is not None:
-        parts.append(f"{format_size(status.headroom_bytes)} available")
-    return "  ".join(parts)
+    shown = [f"  {printable(node_line(row))}" for row in rows[:MOST_NODES]]
+    return ["  ".join(parts), *shown]
 
 
 class RunView:
@@ -70,8 +83,11 @@ class RunView:
         return self._folder.is_finished
 
     def lines(self) -> list[str]:
-        nodes = [SeenNode(status, self._watch.is_alive(status)) for status in self._watch.read()]
-        return run_lines(nodes, self._folder.done(), self._sizes)
+        return run_lines(seen_nodes(self._watch), self._folder.done(), self._sizes)
+
+
+def seen_nodes(watch: NodeWatch) -> list[SeenNode]:
+    return [SeenNode(status, watch.is_alive(status)) for status in watch.read()]
 
 
 def show_until_finished(out: str, show: Callable[[str], None], every_s: float = BEAT_S) -> None:

@@ -78,6 +78,10 @@ class SegmentEncoding:
             if (rss_bytes(os.getpid()) or 0) > self._budget_bytes:
                 self._encoder.engine.renew()
 
+    def shrink(self) -> None:
+        """From another thread: renew the engine after every piece, which frees its caches."""
+        self._budget_bytes = 0
+
     def _pieces(self, segment: Segment) -> Iterator[Piece]:
         source = self._opener.inputs[segment.input]
         if segment.end is None:

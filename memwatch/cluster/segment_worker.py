@@ -3,12 +3,13 @@
 import signal
 import sys
 import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 
 from memwatch.cluster.marks import SegmentMark
 from memwatch.cluster.run_folder import RunFolder
 from memwatch.cluster.segment_encoding import SegmentCounts, SegmentEncoding
-from memwatch.cluster.segment_files import TokenFile, write_segment
+from memwatch.cluster.segment_files import EncodedPieces, TokenFile, write_segment
 from memwatch.cluster.worker_messages import (
     FromWorker,
     SegmentDone,
@@ -21,6 +22,8 @@ from memwatch.errors import MemwatchError
 from memwatch.storage.retrying import StorageUnavailable
 from memwatch.tokenize.formats import HEADER_BYTES, header
 from memwatch.tokenize.interrupts import ASK_FOR_SHARDS, ASK_TO_STOP
+
+Report = Callable[[float], None]
 
 
 class SegmentWorker:
@@ -37,9 +40,14 @@ class SegmentWorker:
     def ready(self) -> WorkerReady:
         return WorkerReady(self._encoding.engine, self._encoding.note)
 
-    def done(self, number: int) -> SegmentDone | SegmentFailed:
+    def shrink(self) -> None:
+        """Memory is short: keep nothing that can be computed again."""
+        self._encoding.shrink()
+
+    def done(self, number: int, report: Report | None = None) -> SegmentDone | SegmentFailed:
+        """`report` is called with the bytes of text that are done."""
         try:
-            mark = self._made(number)
+            mark = self._made(number, report)
             self._folder.write_mark(mark)
         except StorageUnavailable as error:
             return SegmentFailed(number, str(error), may_pass=True)
@@ -47,9 +55,9 @@ class SegmentWorker:
             return SegmentFailed(number, str(error), may_pass=False)
         except OSError as error:
             return SegmentFailed(number, f"{error.strerror or error}: {error.filename}", may_pass=True)
-        return SegmentDone(number, (mark.train.tokens if mark.train else 0) + (mark.val.tokens if mark.val else 0))
+        return SegmentDone(number, mark.tokens)
 
-    def _made(self, number: int) -> SegmentMark:
+    def _made(self, number: int, report: Report | None) -> SegmentMark:
         began_s = time.monotonic()
         counts = SegmentCounts()
         encoding, kind = self._encoding.encoding, self._encoding.settings.format
@@ -59,12 +67,19 @@ class SegmentWorker:
             shard, encoding.token_bytes, (lambda tokens: header(kind, tokens, encoding)) if has_header else None
         )
         val = TokenFile(self._folder.val_part(number), encoding.token_bytes)
-        pieces = self._encoding.encoded(number, counts)
+        pieces = _reported(self._encoding.encoded(number, counts), counts, report)
         written, val_written = write_segment(self._folder.store, self._folder.scratch, pieces, train, val)
         seconds = round(time.monotonic() - began_s, 3)
         return SegmentMark(
             number, written, val_written, counts.as_json(), self._encoding.engine, seconds, self._order.node
         )
+
+
+def _reported(pieces: EncodedPieces, counts: SegmentCounts, report: Report | None) -> EncodedPieces:
+    for piece in pieces:
+        if report is not None:
+            report(counts.text_bytes)
+        yield piece
 
 
 def work(connection: Connection) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from memwatch.errors import MemwatchError
 from memwatch.storage.address import name_of
 from memwatch.tokenize.formats import Names
+from memwatch.tokenize.segments import Segment
 from memwatch.tokenize.settings import TokenizeSettings
 
 SCHEMA = 1
@@ -27,6 +28,10 @@ class SharedPlan:
     def names(self) -> Names:
         digits = max(4, len(str(len(self.segments) - 1)))
         return Names.of_run(TokenizeSettings(**self.settings), name_of(self.inputs[0]["path"]), digits)
+
+    def source_of(self, number: int) -> str:
+        """The input that a segment is of."""
+        return str(self.inputs[Segment(*self.segments[number]).input]["path"])
 
     def to_json(self) -> bytes:
         lines = ",\n".join(json.dumps(segment, separators=(",", ":")) for segment in self.segments)

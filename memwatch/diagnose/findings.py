@@ -19,6 +19,7 @@ class Confidence(StrEnum):
 class Cause(StrEnum):
     """What is looked for; the order is that of the report where two are as bad and as sure."""
 
+    SEGMENT_FAILED = "segment-failed"  # of a run on many machines
     SWAP_THRASHING = "swap-thrashing"
     PAGE_CACHE_CHURN = "page-cache-churn"
     OOM_KILL = "oom-kill"
@@ -74,6 +75,7 @@ _PARTS = {
     Cause.HARDWARE_ERROR: "hardware",
     Cause.KERNEL_BUG: "kernel",
     Cause.HUNG_TASKS: "not known",
+    Cause.SEGMENT_FAILED: "a segment",
     Cause.UNEXPLAINED_FREEZE: "not known",
 }
 
@@ -118,3 +120,4 @@ class Diagnosis:
     not_known: tuple[str, ...] = ()  # each with what would tell it next time
     sources: tuple[Source, ...] = ()
     is_pasted: bool = False  # only a log from somewhere was read, and nothing of this machine
+    is_of_nodes: bool = False  # only what other machines left in the folder of their run

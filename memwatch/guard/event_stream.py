@@ -32,7 +32,7 @@ class EventStream:
 
     def start(self, t: float, limits: dict[str, object], containment: dict[str, object], **more: object) -> None:
         event = self._journal.start(limits, containment, t, **more)
-        self._views.send(event | {"diagnose_as": self._run_name(self._journal.path)})
+        self._views.send(event | {"diagnose_as": self._run_name(self._journal.path), "journal": self._journal.path})
         self._report_journal_problem()  # At once: a short job has no sample.
 
     def _run_name(self, path: str | None) -> str | None:
@@ -61,6 +61,13 @@ class EventStream:
 
     def progress(self, message: dict[str, object]) -> None:
         self._views.send(self._journal.progress(message))
+
+    def nodes(self, message: dict[str, object]) -> None:
+        self._views.send(self._journal.nodes(message))
+
+    @property
+    def journal_path(self) -> str | None:
+        return self._journal.path
 
     def need(self, facts: Mapping[str, object]) -> None:
         """The memory that the whole run will need (model/run_need.py); empty: nothing is known any more."""

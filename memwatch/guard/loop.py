@@ -346,6 +346,10 @@ class Guard:
                 self._machine.output_folder = message["folder"]
             case "progress":
                 self._progress.report(message)
+            case "nodes":
+                self._events.nodes(message)
+            case "journal" if self._events.journal_path is not None:
+                self._job_channel.send({"journal": self._events.journal_path})
             case "note":
                 self._events.note(str(message.get("text", "")))
             case "peak":

@@ -5,6 +5,7 @@ Each is a dictionary that begins with `t` (Unix seconds) and `event`. Keys are a
     start     schema, version, run, guard, command, cwd, limits, containment
     sample    job_bytes, and a Sample (codec.py) with the biggest processes and job_rest; every=10: it stands for ten
     progress  whatever the job says: done, total, unit, ...
+    nodes     nodes: the machines of a run on many of them (model/node_rows.py)
     need      what the whole run will need (model/run_need.py), with `warning` in words when it does not fit
     verdict   level, reason, seconds_left, signals; the forecast and the thresholds behind it (decide/monitor.py);
               waits_for (run, command, pid, reason) while another run goes first
@@ -66,6 +67,13 @@ def progress_event(t: float, message: Mapping[str, object]) -> Event:
         return event
     numbers = {key: plain[key] for key in ("done", "total") if isinstance(plain.get(key), int | float)}
     return _event(t, "progress", **numbers)
+
+
+def nodes_event(t: float, message: Mapping[str, object]) -> Event:
+    """From the job, as `progress`."""
+    from memwatch.model.node_rows import rows_of  # Few jobs have nodes, and the guard is small.
+
+    return _event(t, "nodes", nodes=[row.as_json() for row in rows_of(message)])
 
 
 def need_event(t: float, facts: Mapping[str, object]) -> Event:

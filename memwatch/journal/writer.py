@@ -30,6 +30,7 @@ THINNING = ((0.5, 1), (0.75, 10), (1.0, 100))
 OUTPUT_RESERVE_BYTES = MIB  # beyond the cap, for the end of the job's output
 PROGRESS_INTERVAL_S = 0.5
 VERDICT_INTERVAL_S = 1.0
+NODES_INTERVAL_S = 5.0
 LAST_SYNC_WAIT_S = 2.0
 LISTED_PROCESSES = 12  # that a sample lists
 # After an action every sample is of interest.
@@ -61,7 +62,8 @@ class Journal:
         self._others: tuple[Process, ...] | None = None  # of a sample that was not written
         self._action_t = float("-inf")
         self._progress_t = self._verdict_t = float("-inf")
-        self._progress_bytes = self._verdict_bytes = 0
+        self._nodes_t = float("-inf")
+        self._progress_bytes = self._verdict_bytes = self._nodes_bytes = 0
         self._level: str | None = None
         self._held_progress: Event | None = None
         self._peak_job_bytes: int | None = None
@@ -149,6 +151,14 @@ class Journal:
             self._held_progress = None
         else:
             self._held_progress = event
+        return event
+
+    def nodes(self, message: Mapping[str, object], t: float | None = None) -> Event:
+        """The nodes of a run on many machines; a long list is written less often."""
+        event = events.nodes_event(_now(t), message)
+        if self._is_due(event, self._nodes_t, NODES_INTERVAL_S, self._nodes_bytes):
+            self._nodes_t = _t(event)
+            self._nodes_bytes = self._write(events.encode(event), _t(event))
         return event
 
     def need(self, facts: Mapping[str, object], t: float | None = None) -> Event:

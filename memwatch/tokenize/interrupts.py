@@ -20,13 +20,17 @@ class Signals:
         self.wakeup, self._ring = socket.socketpair()
         self.wakeup.setblocking(False)
         self._ring.setblocking(False)
+        self.install()
+        # Blocked since the process began: what came since then comes now.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (*ASK_TO_STOP, ASK_FOR_SHARDS))
+
+    def install(self) -> None:
+        """Again after a library has put its own handlers there."""
         signal.set_wakeup_fd(self._ring.fileno(), warn_on_full_buffer=False)
         for number in (*ASK_TO_STOP, ASK_FOR_SHARDS):
             # Whoever started us may have wanted a signal to be ignored, as nohup does.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._note)
-        # Blocked since the process began: what came since then comes now.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, (*ASK_TO_STOP, ASK_FOR_SHARDS))
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if number == ASK_FOR_SHARDS:

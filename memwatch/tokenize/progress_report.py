@@ -26,11 +26,12 @@ class Meter:
     total_bytes: int | None
     token_bytes: int
     expected: Expected | None
+    rate_over_s: float = RECENT_S
     _recent: deque[tuple[float, int]] = field(default_factory=deque)
 
     def report(self, now_s: float, done_bytes: int, tokens: int) -> dict[str, Any]:
         self._recent.append((now_s, done_bytes))
-        while len(self._recent) > 2 and now_s - self._recent[0][0] > RECENT_S:
+        while len(self._recent) > 2 and now_s - self._recent[0][0] > self.rate_over_s:
             self._recent.popleft()
         rate = self._rate()
         projected = self.projected_tokens(done_bytes, tokens)

@@ -30,10 +30,10 @@ def end_of(rank: "subprocess.Popen[str]") -> tuple[int, str]:
 
 
 def sums(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file but the manifest, which has times in it."""
+    """SHA-256 of every file but the manifest and the journals, which have times in them."""
     assert not (folder / ".memwatch-partial").exists()
     return {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.iterdir())
-        if path.name != "manifest.json"
+        if path.name not in ("manifest.json", ".memwatch-journals")
     }

@@ -1,0 +1,96 @@
+"""Ray tasks, a segment each. Ray repeats what was lost with a node or a worker process, without limit."""
+
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from memwatch.cluster.ray_task import run_segment
+from memwatch.cluster.segment_tasks import SegmentTask, TaskResult
+from memwatch.errors import MemwatchError
+
+# A task for each CPU, and as many waiting, so that no CPU waits for the driver.
+TASKS_A_CPU = 2
+# With fewer, an autoscaler would have no reason to start the first nodes.
+LEAST_TASKS = 8
+RESOURCES_EVERY_S = 5.0
+CANCEL_WAIT_S = 20.0
+
+
+class RayPool:
+    def __init__(self, ray: Any, task: SegmentTask, memory_bytes: int) -> None:
+        """`task` is the order for every segment but for its number."""
+        self._ray = ray
+        self._task = task
+        self._remote = ray.remote(num_cpus=1, memory=memory_bytes, max_retries=-1, retry_exceptions=False)(run_segment)
+        self._numbers: dict[Any, int] = {}
+        self._slots = LEAST_TASKS
+        self._looked_s = float("-inf")
+
+    @property
+    def slots(self) -> int:
+        now = time.monotonic()
+        if now >= self._looked_s + RESOURCES_EVERY_S:
+            self._looked_s = now
+            self._slots = max(TASKS_A_CPU * int(self._ray.cluster_resources().get("CPU", 0)), LEAST_TASKS)
+        return self._slots
+
+    def submit(self, number: int, avoid: Collection[str]) -> None:
+        options: dict[str, Any] = {"name": f"segment {number}"}
+        if avoid and (strategy := self._elsewhere(avoid)) is not None:
+            options["scheduling_strategy"] = strategy
+        reference = self._remote.options(**options).remote(replace(self._task, number=number))
+        self._numbers[reference] = number
+
+    def finished(self, timeout_s: float) -> list[TaskResult]:
+        if not self._numbers:
+            return []
+        ready, _ = self._ray.wait(list(self._numbers), num_returns=len(self._numbers), timeout=0, fetch_local=False)
+        if not ready:
+            ready, _ = self._ray.wait(list(self._numbers), num_returns=1, timeout=timeout_s, fetch_local=False)
+        return [self._result(reference, self._numbers.pop(reference)) for reference in ready]
+
+    def cancel(self) -> None:
+        """Kills the worker processes; what they have started ends with them (ray_task.py). Waits until Ray has done it,
+        because what this process has asked for and Ray has not read is lost when it exits."""
+        references = list(self._numbers)
+        self._numbers.clear()
+        with suppress(Exception):  # The cluster may be gone, and with it everything to cancel.
+            for reference in references:
+                self._ray.cancel(reference, force=True)
+            self._ray.wait(references, num_returns=len(references), timeout=CANCEL_WAIT_S, fetch_local=False)
+
+    def _result(self, reference: Any, number: int) -> TaskResult:
+        exceptions = self._ray.exceptions
+        try:
+            result: TaskResult = self._ray.get(reference)
+            return result
+        except (exceptions.RaySystemError, exceptions.RuntimeEnvSetupError, exceptions.RayTaskError) as error:
+            if "No module named 'memwatch" in str(error):
+                raise MemwatchError("a node of the cluster has no memwatch; install it on every node") from error
+            return TaskResult(
+                number, "", "unknown", problem=f"Ray reports {type(error).__name__}: {_first_line(error)}"
+            )
+        except exceptions.RayError as error:
+            return TaskResult(number, "", "unknown", problem=f"Ray reports {type(error).__name__}")
+
+    def _elsewhere(self, avoid: Collection[str]) -> Any:
+        """Prefer other nodes. Ray has had two names for the label with a node's id."""
+        labels = {
+            label
+            for node in self._ray.nodes()
+            for label, value in (node.get("Labels") or {}).items()
+            if value == node.get("NodeID")
+        }
+        known = [machine for machine in avoid if machine]
+        if not labels or not known:
+            return None
+        from ray.util.scheduling_strategies import NodeLabelSchedulingStrategy, NotIn
+
+        return NodeLabelSchedulingStrategy(hard={}, soft={min(labels): NotIn(*known)})
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[-1][:200] if lines else ""

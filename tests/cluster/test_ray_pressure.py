@@ -1,0 +1,74 @@
+"""A node of a Ray cluster that runs out of memory: its segments wait, the run ends exact."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memwatch.model.units import MIB
+from tests.cage import CONTROLLER, Cage, cage, needs_cage
+from tests.cluster.rank_jobs import end_of, start_rank, sums
+from tests.cluster.ray_cluster import ray_cluster, start_driver, wait_until
+from tests.helpers import memwatch
+
+pytest.importorskip("ray", reason="needs Ray: pip install 'memwatch[ray]'")
+pytestmark = needs_cage
+
+LIMIT_BYTES = 1536 * MIB
+# Less than the 8 % that the guard keeps free: nothing may grow until the hog has gone.
+LEFT_BYTES = 100 * MIB
+
+
+@pytest.fixture
+def hog() -> Iterator[list["subprocess.Popen[bytes]"]]:
+    hogs: list[subprocess.Popen[bytes]] = []
+    yield hogs
+    for each in hogs:
+        each.kill()
+        each.communicate()
+
+
+def taking(room: Cage, size_bytes: int) -> "subprocess.Popen[bytes]":
+    code = f"import time; b = bytearray(b'x') * {size_bytes}; print('full', flush=True); time.sleep(1000)"
+    process = subprocess.Popen(room.command(sys.executable, "-c", code), stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"full\n"
+    return process
+
+
+def actions_in(out: Path) -> list[str]:
+    found = []
+    for journal in out.glob(".memwatch-journals/*/segment-*.jsonl"):
+        events = [json.loads(line) for line in journal.read_text().splitlines()]
+        found += [event["action"] for event in events if event["event"] == "action"]
+    return found
+
+
+def test_a_node_under_memory_pressure_waits_and_the_run_ends_exact(
+    real_text: Path, tmp_path: Path, hog: list["subprocess.Popen[bytes]"]
+) -> None:
+    code, words = end_of(start_rank(real_text, tmp_path / "alone", 0, 1))
+    assert code == 0, words
+    out = tmp_path / "out"
+    with cage(LIMIT_BYTES) as room, ray_cluster(nodes=1) as cluster:
+        cluster.add_node(CONTROLLER / room.name.lstrip("/"))
+        used = room.number("memory.usage_in_bytes") - room.cache_bytes()
+        hog.append(taking(room, LIMIT_BYTES - used - LEFT_BYTES))
+        driver = start_driver(cluster, real_text, out)
+        journals = out / ".memwatch-partial" / "nodes"
+
+        def is_waiting() -> bool:
+            statuses = [json.loads(path.read_text()) for path in journals.glob("*.json")]
+            return any(status["is_paused"] for status in statuses) or driver.poll() is not None
+
+        wait_until(is_waiting, "nothing waits for memory")
+        assert driver.poll() is None, driver.communicate()
+        hog[0].kill()
+        code, words = end_of(driver)
+        assert code == 0, words
+    assert sums(out) == sums(tmp_path / "alone")
+    assert "pause" in actions_in(out)
+    assert memwatch("verify", out, "--input", real_text).code == 0

@@ -1,0 +1,99 @@
+"""What is shown of the nodes of a run, everywhere the same."""
+
+import io
+import json
+from pathlib import Path
+
+from memwatch.cli.plain import PlainView, progress_line
+from memwatch.cluster.guard_readings import GuardReadings
+from memwatch.cluster.kept_journals import keep_problem
+from memwatch.cluster.nodes import NodeStatus
+from memwatch.cluster.run_folder import RunFolder
+from memwatch.cluster.run_view import SeenNode, node_rows, run_lines
+from memwatch.journal.events import nodes_event
+from memwatch.model.node_rows import MOST_NODES, NodeRow, node_line, rows_of
+from memwatch.model.units import MIB
+from tests.helpers import memwatch
+
+
+def task(pid: int, running: tuple[int, ...], machine: str = "a", **more: object) -> SeenNode:
+    status = NodeStatus(f"{machine}-{pid}", f"host-{machine}", None, None, 1, running=running, machine=machine, **more)  # type: ignore[arg-type]
+    return SeenNode(status, not status.ended)
+
+
+def test_the_tasks_of_a_machine_are_one_row_with_the_worst_level() -> None:
+    nodes = [
+        task(1, (3,), done=2, rate_bytes_s=10.0 * MIB, level="calm", headroom_bytes=900 * MIB),
+        task(2, (7,), done=1, rate_bytes_s=5.0 * MIB, level="act", headroom_bytes=20 * MIB, is_paused=True),
+        task(3, (), done=4, ended=True),
+    ]
+    (row,) = node_rows(nodes)
+    assert row == NodeRow("host-a", "paused", 2, 7, (3, 7), 15.0 * MIB, 20 * MIB, "act")
+    assert node_line(row) == "host-a  2 workers  7 done  running 3, 7  15.0 MiB/s  headroom 20.0 MiB  act  paused"
+
+
+def test_the_run_has_one_line_with_its_segments_rate_and_eta() -> None:
+    driver = SeenNode(NodeStatus("driver", "host", None, None, 0, retried=2, failed=(9,)), True)
+    nodes = [task(1, (3,), rate_bytes_s=2.0 * MIB), task(1, (4,), "b", rate_bytes_s=2.0 * MIB), driver]
+    first, *others = run_lines(nodes, {0, 1}, [MIB] * 10)
+    segments = "segments 2 of 10 done, 2 running, 2 retried, 1 failed"
+    assert first == f" 20.0 %  {segments}  2.0 MiB of 10.0 MiB  4.0 MiB/s  ETA 2.0 s"
+    assert [line.split()[0] for line in others] == ["host-a", "host-b"]
+
+
+def test_a_lost_machine_is_shown_as_lost() -> None:
+    status = NodeStatus("a-1", "host-a", None, None, 1, running=(3,), machine="a")
+    assert run_lines([SeenNode(status, False)], set(), [1])[1] == "  host-a  1 worker  0 done  lost"
+
+
+def test_what_a_job_says_of_its_nodes_may_be_anything() -> None:
+    rows = [{"name": "x" * 500, "workers": "many", "running": [1, "two", None], "level": "panic"}, 7, {"workers": 1}]
+    (row,) = rows_of({"nodes": rows})
+    assert (len(row.name), row.workers, row.running, row.level) == (80, 0, (1,), None)
+    assert rows_of({"nodes": "none"})[:1] == []
+    many = nodes_event(1.0, {"nodes": [NodeRow(str(i), "working", 1, 0).as_json() for i in range(1000)]})
+    assert len(many["nodes"]) == MOST_NODES  # type: ignore[arg-type]
+
+
+def test_plain_lines_show_the_nodes_and_the_segments() -> None:
+    stream = io.StringIO()
+    view = PlainView(stream)
+    rows = [NodeRow("node7", "working", 4, 12, (3,), 10.0 * MIB, 64 * MIB, "warn"), NodeRow("node8", "lost", 4, 2)]
+    view.show({"event": "nodes", "t": 1.0, "nodes": [row.as_json() for row in rows]})
+    assert stream.getvalue().splitlines() == [
+        "  node7  4 workers  12 done  running 3  10.0 MiB/s  headroom 64.0 MiB  warn",
+        "  node8  4 workers  2 done  lost",
+    ]
+    event = {"done": 1, "total": 2, "segments": 9, "segments_done": 4, "segments_running": 2, "segments_failed": 1}
+    assert "segments 4 of 9 done, 2 running, 1 failed" in progress_line(event)
+
+
+def test_the_level_and_the_pause_are_read_from_the_journal_as_it_grows(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    readings = GuardReadings(str(path))
+    readings.refresh()  # There is no journal yet.
+    with path.open("a") as file:
+        file.write('{"t":1,"event":"verdict","level":"calm","headroom_bytes":5}\n{"t":2,"event":"verd')
+        file.flush()
+        readings.refresh()
+        assert (readings.level, readings.headroom_bytes, readings.is_uneventful) == ("calm", 5, True)
+        file.write('ict","level":"act","headroom_bytes":-1.0}\n')
+        file.write('{"t":3,"event":"action","action":"pause","by":"guard","pids":[1],"result":"ok"}\n')
+    readings.refresh()
+    assert (readings.level, readings.headroom_bytes, readings.is_paused) == ("act", -1, True)
+    assert not readings.is_uneventful
+
+
+def test_diagnose_names_node_and_segment(tmp_path: Path) -> None:
+    keep_problem(RunFolder(str(tmp_path)), 12, "node7", "cannot read s3://b/x: HTTP 403", "s3://b/x")
+    done = memwatch("diagnose", tmp_path)
+    assert done.code == 3, done.err
+    assert "Segment 12 failed once on node node7: cannot read s3://b/x" in " ".join(done.out.split())
+    found = json.loads(memwatch("diagnose", "--json", tmp_path).out)["findings"]
+    assert [finding["cause"] for finding in found] == ["segment-failed"]
+
+
+def test_diagnose_of_a_folder_without_a_run_is_one_sentence(tmp_path: Path) -> None:
+    done = memwatch("diagnose", tmp_path)
+    assert done.code == 1
+    assert "has no run by segments" in done.err
