@@ -115,6 +115,7 @@ LONG = (
     "tests/cluster/test_buckets.py",
     "tests/cluster/test_rank_runs.py",
     "tests/cluster/test_ray_campaign.py",
+    "tests/cluster/test_ray_errors.py",
     "tests/cluster/test_ray_pressure.py",
     "tests/decide/test_benign_hour.py",
     "tests/decide/test_healthy_jobs.py",

@@ -22,6 +22,7 @@ class ObjectFile(io.RawIOBase):
         self._store = store
         self._info = info
         self._sequential = sequential
+        self.read_ahead_bytes = READ_AHEAD_BYTES
         self._position = 0
         self.position = 0  # how much was read in total, for progress
         self._pieces: Iterator[bytes] | None = None
@@ -72,7 +73,7 @@ class ObjectFile(io.RawIOBase):
     def _next_piece(self, wanted: int) -> bytes:
         piece = b"" if self._pieces is None else next(self._pieces, b"")
         if not piece and self._position < self._info.size_bytes:
-            ahead = self._position + max(wanted, READ_AHEAD_BYTES)
+            ahead = self._position + max(wanted, self.read_ahead_bytes)
             end = self._info.size_bytes if self._sequential else min(ahead, self._info.size_bytes)
             self._pieces = self._store.pieces(self._info.address, self._position, end, self._info.version)
             piece = next(self._pieces, b"")

@@ -1,5 +1,6 @@
 """Ranges of one object, most of them one after the other."""
 
+from memwatch.storage.object_file import ObjectFile
 from memwatch.storage.store import ObjectInfo, Store
 
 
@@ -17,6 +18,8 @@ class ObjectRanges:
         if start != self._file.tell() and start != self._follows:
             self._follows = end
             with self._store.open(self._info, sequential=False) as file:
+                if isinstance(file, ObjectFile):
+                    file.read_ahead_bytes = 0  # Nothing more is read from it.
                 file.seek(start)
                 return file.read(end - start) or b""
         self._file.seek(start)

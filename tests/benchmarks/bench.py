@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memwatch.errors import printable
-from tests.benchmarks import desktop, growth, guard, healthy, scaling, throughput
+from tests.benchmarks import desktop, growth, guard, healthy, nodes, scaling, throughput
 from tests.benchmarks.measure import NotMeasured
 from tests.benchmarks.report import machine
 from tests.benign.jobs import ALL_CAGES
@@ -48,6 +48,10 @@ def speed(args: argparse.Namespace, folder: Path) -> list[str]:
 
 def cores(args: argparse.Namespace, folder: Path) -> list[str]:
     return scaling.report(args.corpus, folder)
+
+
+def ray_nodes(args: argparse.Namespace, folder: Path) -> list[str]:
+    return nodes.report(args.corpus, folder)
 
 
 def cost_growth(args: argparse.Namespace, folder: Path) -> list[str]:
@@ -85,6 +89,7 @@ Section = Callable[[argparse.Namespace, Path], list[str]]
 SECTIONS: dict[str, tuple[str, Section]] = {
     "speed": ("Speed, memory and exactness", speed),
     "scaling": ("The coordinator, and more cores", cores),
+    "nodes": ("Two Ray nodes", ray_nodes),
     "growth": ("How cost grows with the input", cost_growth),
     "guard": ("The guard", protection),
     "healthy": ("Healthy jobs", healthy_jobs),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.helpers import HANG_S
 
-SEGMENT_BYTES = 300_000
+SEGMENT_BYTES = 500_000
 SETTINGS = ("--val-ratio", "0.01", "--workers", "1", "--segment-size", str(SEGMENT_BYTES), "--beat", "0.3")
 
 

@@ -28,8 +28,9 @@ class RayCluster:
         self.address: str = self._answer()["address"]
         self.nodes: list[int] = []
 
-    def add_node(self, cgroup: Path | None = None) -> int:
-        self._order(do="add", cgroup=None if cgroup is None else str(cgroup))
+    def add_node(self, cgroup: Path | None = None, core: int | None = None) -> int:
+        """In this memory cgroup, on this core; else as the tests themselves."""
+        self._order(do="add", cgroup=None if cgroup is None else str(cgroup), core=core)
         node: int = self._answer()["node"]
         self.nodes.append(node)
         return node

@@ -1,6 +1,6 @@
 """A Ray cluster on this machine in a process of its own, which takes commands: a JSON line in, a JSON line out.
 
-    {"do": "add", "cgroup": PATH or null}    start a node with one CPU; answers {"node": N}
+    {"do": "add", "cgroup": PATH or null, "core": N or null}    start a node with one CPU; answers {"node": N}
     {"do": "kill", "node": N}                kill all processes of a node, as a machine that loses power
 
 Not in the process of the tests: Ray leaves processes and sockets for the garbage collector.
@@ -35,7 +35,7 @@ def main() -> None:
         for line in sys.stdin:
             order = json.loads(line)
             if order["do"] == "add":
-                nodes[len(nodes)] = _added(cluster, order.get("cgroup"))
+                nodes[len(nodes)] = _added(cluster, order["cgroup"], order["core"])
                 answer = {"node": len(nodes) - 1}
             else:
                 cluster.remove_node(nodes[order["node"]], allow_graceful=False)
@@ -46,14 +46,18 @@ def main() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _added(cluster: Any, cgroup: str | None) -> Any:
-    """Whatever is started while this process is in the cgroup stays there."""
+def _added(cluster: Any, cgroup: str | None, core: int | None) -> Any:
+    """Whatever is started while this process is in the cgroup and on the core stays there."""
+    cores = os.sched_getaffinity(0)
+    if core is not None:
+        os.sched_setaffinity(0, {core})
     inside = None if cgroup is None else Path(cgroup) / "cgroup.procs"
     if inside is not None:
         inside.write_text(str(os.getpid()))
     try:
         return cluster.add_node(num_cpus=1, object_store_memory=STORE_BYTES)
     finally:
+        os.sched_setaffinity(0, cores)
         if inside is not None:
             (inside.parent.parent / "cgroup.procs").write_text(str(os.getpid()))
 

@@ -67,49 +67,11 @@ def test_a_killed_driver_is_continued_by_the_same_command(
     wait_until(lambda: not cluster.processes(JOB), "a segment of the killed driver is still being made")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
-def test_an_interrupted_run_leaves_nothing_running_on_any_node(
-    cluster: RayCluster, real_text: Path, tmp_path: Path, number: int
-) -> None:
+def test_ctrl_c_leaves_nothing_running_on_any_node(cluster: RayCluster, real_text: Path, tmp_path: Path) -> None:
     driver = start_driver(cluster, real_text, tmp_path)
     wait_until(lambda: bool(cluster.processes(JOB)), "no segment was started")
-    driver.send_signal(number)
+    driver.send_signal(signal.SIGINT)
     code, words = end_of(driver)
-    assert code == 128 + number, words
+    assert code == 130, words
     wait_until(lambda: not cluster.processes(JOB), "a segment is still being made")
     wait_until(lambda: not cluster.processes("memwatch.guard"), "a guard is left")
-
-
-def test_a_segment_that_fails_three_times_is_named_and_the_others_finish(cluster: RayCluster, tmp_path: Path) -> None:
-    texts = tmp_path / "texts"
-    texts.mkdir()
-    for number in range(4):
-        (texts / f"{number}.jsonl").write_text('{"text": "Some words."}\n' * 1000)
-    (texts / "2.jsonl").write_text('{"text": "Some words."}\n' * 500 + "{not json\n")
-    code, words = end_of(start_driver(cluster, texts / "*.jsonl", tmp_path / "out", ui="plain"))
-    assert code == 1
-    assert "segment 2 of 4 failed" in words
-    assert words.count("segment 2 is repeated") == 2
-    assert len(list(tmp_path.glob("out/.memwatch-partial/segments/*.json"))) == 3
-
-
-def test_another_version_on_a_node_is_one_sentence(
-    cluster: RayCluster, real_text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A driver whose memwatch says that it is another version."""
-    (tmp_path / "sitecustomize.py").write_text("import memwatch\nmemwatch.__version__ = '0.0.1'\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    code, words = end_of(start_driver(cluster, real_text, tmp_path / "out"))
-    assert code == 1
-    assert "and the driver 0.0.1; install the same version" in words
-
-
-def test_the_cluster_is_found_by_ray_address(
-    cluster: RayCluster, real_text: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As `ray job submit` sets it for its jobs."""
-    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-    settings = ("--val-ratio", "0.01", "--segment-size", "300000")
-    done = memwatch("run", "--ui", "none", "--on", "ray", "tokenize", real_text, "--out", tmp_path, *settings)
-    assert done.code == 0, done.err
-    assert sums(tmp_path) == sums(alone)
