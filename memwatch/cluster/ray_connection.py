@@ -25,7 +25,7 @@ def connected(address: str) -> Any:
         # Ray takes over SIGTERM here; the caller takes it back.
         ray.init(address=address, log_to_driver=False, configure_logging=False)
     except Exception as error:  # Ray raises whatever its layers raise; a traceback would say less than this.
-        raise MemwatchError(_why(address, str(error))) from error
+        raise MemwatchError(why_not_connected(address, str(error))) from error
     return ray
 
 
@@ -36,7 +36,7 @@ def _check(address: str) -> None:
         raise UsageError("memwatch starts no Ray cluster; give --ray-address HOST:PORT, or start one: ray start --head")
 
 
-def _why(address: str, text: str) -> str:
+def why_not_connected(address: str, text: str) -> str:
     versions = _VERSIONS.findall(text)
     if len(versions) == 2:
         (ray_there, python_there), (ray_here, python_here) = versions

@@ -19,12 +19,13 @@ CANCEL_WAIT_S = 20.0
 
 
 class RayPool:
-    def __init__(self, ray: Any, task: SegmentTask, memory_bytes: int) -> None:
-        """`task` is the order for every segment but for its number."""
+    def __init__(self, ray: Any, task: SegmentTask, memory_bytes: int, most_tasks: int | None = None) -> None:
+        """`task` is the order for every segment but for its number. `most_tasks` run at a time."""
         self._ray = ray
         self._task = task
         self._remote = ray.remote(num_cpus=1, memory=memory_bytes, max_retries=-1, retry_exceptions=False)(run_segment)
         self._numbers: dict[Any, int] = {}
+        self._most_tasks = most_tasks
         self._slots = LEAST_TASKS
         self._looked_s = float("-inf")
 
@@ -34,7 +35,7 @@ class RayPool:
         if now >= self._looked_s + RESOURCES_EVERY_S:
             self._looked_s = now
             self._slots = max(TASKS_A_CPU * int(self._ray.cluster_resources().get("CPU", 0)), LEAST_TASKS)
-        return self._slots
+        return self._slots if self._most_tasks is None else min(self._slots, self._most_tasks)
 
     def submit(self, number: int, avoid: Collection[str]) -> None:
         options: dict[str, Any] = {"name": f"segment {number}"}

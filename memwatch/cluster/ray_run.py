@@ -51,7 +51,8 @@ class RayRun:
                 return joined
             means = task_means(self._request, joined.inputs)
             self._signals.patient = True
-            peak_bytes = self._work(joined, RayPool(ray, self._task(joined, means), means.memory_bytes))
+            workers = self._request.resources.workers
+            peak_bytes = self._work(joined, RayPool(ray, self._task(joined, means), means.memory_bytes, workers))
         finally:
             ray.shutdown()
         return self._finished(joined, peak_bytes)

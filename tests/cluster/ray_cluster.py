@@ -93,7 +93,7 @@ def start_driver(
     on_ray = ["--on", "ray", "--ray-address", cluster.address]
     command = [sys.executable, "-m", "memwatch", "run", "--ui", ui, *on_ray, "tokenize", str(text)]
     return subprocess.Popen(
-        [*command, "--out", str(out), *SETTINGS, *options],
+        [*command, "--out", str(out), *SETTINGS, "--workers", "auto", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -11,7 +11,7 @@ import pytest
 from memwatch.cluster.driver import SegmentDriver
 from memwatch.cluster.kept_journals import found_problems
 from memwatch.cluster.nodes import NodeStatus, NodeWatch
-from memwatch.cluster.ray_connection import connected
+from memwatch.cluster.ray_connection import connected, why_not_connected
 from memwatch.cluster.ray_task import reserve_fraction
 from memwatch.cluster.run_folder import RunFolder
 from memwatch.cluster.run_report import RunReporter
@@ -166,3 +166,17 @@ def test_without_the_extra_the_sentence_names_it(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(("threshold", "reserve"), [(None, 0.08), ("0.9", 0.13), ("junk", 0.08), ("1.0", 0.03)])
 def test_the_guard_keeps_below_the_memory_monitor_of_ray(threshold: str | None, reserve: float) -> None:
     assert reserve_fraction(threshold) == pytest.approx(reserve)
+
+
+def test_another_version_of_ray_or_python_is_one_sentence() -> None:
+    text = (
+        "Version mismatch: The cluster was started with:\n    Ray: 2.50.0\n    Python: 3.12.1\n"
+        "This process on 10.0.0.1 was started with:\n    Ray: 2.60.0\n    Python: 3.11.7\n"
+    )
+    assert why_not_connected("auto", text) == (
+        "the Ray cluster has Ray 2.50.0 and Python 3.12.1, this process Ray 2.60.0 and Python 3.11.7; "
+        "install the same versions"
+    )
+    assert why_not_connected("head:6379", "anything").startswith(
+        "no Ray cluster at head:6379; start one with: ray start"
+    )

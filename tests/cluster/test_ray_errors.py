@@ -1,6 +1,9 @@
 """memwatch run --on ray: what ends it early, what it says then, and how it finds the cluster."""
 
+import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +11,7 @@ import pytest
 
 from tests.cluster.rank_jobs import SEGMENT_BYTES, end_of, start_rank, sums
 from tests.cluster.ray_cluster import JOB, RayCluster, ray_cluster, start_driver, wait_until
-from tests.helpers import memwatch
+from tests.helpers import HANG_S, memwatch
 
 pytest.importorskip("ray", reason="needs Ray: pip install 'memwatch[ray]'")
 
@@ -64,3 +67,20 @@ def test_the_cluster_is_found_by_ray_address(
     done = memwatch(*command, "--val-ratio", "0.01", "--segment-size", SEGMENT_BYTES)
     assert done.code == 0, done.err
     assert sums(tmp_path / "out") == sums(tmp_path / "alone")
+
+
+def test_the_recipe_submits_a_ray_job(
+    cluster: RayCluster, real_text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`ray job submit` is played by a script: it runs the command on the head, with the cluster in its environment."""
+    ray = tmp_path / "ray"
+    ray.write_text(
+        f'#!/bin/sh\n[ "$1 $2 $5" = "job submit --" ] || exit 9\nshift 5\nRAY_ADDRESS={cluster.address} exec "$@"\n'
+    )
+    ray.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("RAY_DASHBOARD", "http://head:8265")
+    recipe = Path(__file__).parents[2] / "recipes" / "ray_job.sh"
+    done = subprocess.run([recipe, real_text, tmp_path / "out"], capture_output=True, text=True, timeout=HANG_S)
+    assert done.returncode == 0, done.stderr
+    assert {"manifest.json", "train_shard_0000.bin"} <= {path.name for path in (tmp_path / "out").iterdir()}
