@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.rank_jobs import end_of, start_rank, sums
+from tests.cluster.rank_jobs import SEGMENT_BYTES, end_of, start_rank, sums
 from tests.helpers import HANG_S, memwatch
 
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -182,15 +182,15 @@ def test_a_segment_that_cannot_be_made_is_named_and_the_others_finish(start: Sta
     source.write_text(record * 900 + "not json\n" + record * 600)
     code, words = end_of(start(source, tmp_path / "out", 0, 1))
     assert code == 1
-    assert "segment 3 of 6 failed" in words
+    assert "segment 1 of 4 failed" in words
     assert "line 901" in words
-    assert len(list(tmp_path.glob("out/.memwatch-partial/segments/*.json"))) == 5
+    assert len(list(tmp_path.glob("out/.memwatch-partial/segments/*.json"))) == 3
 
 
 def test_slurm_gives_the_rank(real_text: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_PROCID", "1")
     monkeypatch.setenv("SLURM_NTASKS", "2")
-    options = ("--shard-by", "segment", "--segment-size", 300_000, "--val-ratio", "0.01", "--beat", "0.3")
+    options = ("--shard-by", "segment", "--segment-size", SEGMENT_BYTES, "--val-ratio", "0.01", "--beat", "0.3")
     done = memwatch("run", "--ui", "none", "tokenize", real_text, "--out", tmp_path, *options, "--workers", "1")
     assert done.code == 0, done.err
     assert sums(tmp_path) == sums(alone)
