@@ -19,7 +19,7 @@ from memwatch.storage.address import join, name_of, parent
 
 JOURNALS = ".memwatch-journals"
 # A task has some hundred kilobytes; of a rank that runs for days, the end is what matters.
-MOST_BYTES = 8 << 20
+KEPT_BYTES = 8 << 20
 _PROBLEM = ".problem"
 _SEGMENT = re.compile(r"segment-(\d+)-[0-9a-f]+\.jsonl")
 
@@ -51,10 +51,10 @@ def _ends_of(path: str) -> bytes:
     """The journal; of a long one its start event and its last part."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:
-        if size <= MOST_BYTES:
+        if size <= KEPT_BYTES:
             return file.read()
         head = file.readline()
-        file.seek(size - MOST_BYTES)
+        file.seek(size - KEPT_BYTES)
         file.readline()  # It may be half a line.
         return head + file.read()
 

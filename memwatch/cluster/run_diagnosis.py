@@ -19,8 +19,8 @@ from memwatch.errors import MemwatchError
 from memwatch.model.units import format_number
 
 # The newest ones; a run of ten thousand segments that all had trouble has one cause, not ten thousand.
-MOST_JOURNALS = 200
-MOST_FINDINGS = 12
+READ_JOURNALS = 200
+SHOWN_FINDINGS = 12
 
 
 def diagnose_folder(out: str, now_t: float, show_commands: bool) -> Diagnosis:
@@ -29,13 +29,13 @@ def diagnose_folder(out: str, now_t: float, show_commands: bool) -> Diagnosis:
     if not journals and not problems and folder.load_plan() is None and not folder.is_finished:
         raise MemwatchError(f"{out} has no run by segments, and is no run of `memwatch runs`")
     findings = [_failed(found, folder) for found in _by_segment(problems)]
-    for journal in journals[-MOST_JOURNALS:]:
+    for journal in journals[-READ_JOURNALS:]:
         findings += _of_journal(folder, journal, now_t, show_commands)
     nodes = len({journal.node for journal in journals})
     found = f"{format_number(len(journals), 'journal')} of {format_number(nodes, 'node')}"
     sources = [Source(f"the folder {out}", found=found if journals else "no journal of any node")]
     findings.sort(key=lambda finding: (finding.cause != Cause.SEGMENT_FAILED, finding.start_t or 0))
-    return Diagnosis(tuple(findings[:MOST_FINDINGS]), sources=tuple(sources), is_of_nodes=True)
+    return Diagnosis(tuple(findings[:SHOWN_FINDINGS]), sources=tuple(sources), is_of_nodes=True)
 
 
 def _by_segment(problems: Sequence[SegmentProblem]) -> list[list[SegmentProblem]]:
