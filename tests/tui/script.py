@@ -12,7 +12,16 @@ from typing import Any
 from memwatch.decide.actions import LadderSettings, OnPressure, Step
 from memwatch.decide.monitor import Monitor, verdict_facts
 from memwatch.journal.codec import sample_from_json
-from memwatch.journal.events import Event, action_event, exit_event, progress_event, sample_event, verdict_event
+from memwatch.journal.events import (
+    Event,
+    action_event,
+    exit_event,
+    nodes_event,
+    progress_event,
+    sample_event,
+    verdict_event,
+)
+from memwatch.model.node_rows import NodeRow
 from memwatch.model.sample import Gpu, Memory, Paging, Pressure, Process, Sample
 from memwatch.model.units import GIB, MIB
 from memwatch.tui.model.picture import Picture, ViewKind
@@ -149,6 +158,26 @@ def calm() -> list[Event]:
 def brief() -> list[Event]:
     """Enough for most keys."""
     return judged([start(), *seconds(20, lambda s: job_gib(s, 0.004))])
+
+
+def on_nodes() -> list[Event]:
+    """The driver of a run on many machines: one node waits for memory, one is lost."""
+    rows = [
+        NodeRow("node-01", "working", 8, 112, (118, 126, 127, 128), 740.0 * MIB, 41 * GIB, "calm"),
+        NodeRow("node-02", "paused", 8, 87, (119, 120), 310.0 * MIB, 200 * MIB, "act"),
+        NodeRow("node-03.a-long-name.cluster.local", "working", 8, 99, (121, 122), 655.0 * MIB, 9 * GIB, "watch"),
+        NodeRow("node-04", "lost", 8, 12),
+    ]
+    nodes = nodes_event(START_T + 20, {"nodes": [row.as_json() for row in rows]})
+    counts = {
+        "segments": 1024,
+        "segments_done": 310,
+        "segments_running": 8,
+        "segments_retried": 2,
+        "segments_failed": 1,
+    }
+    report = progress_event(START_T + 20.5, {**progress(20.5), **counts, "nodes": 3})
+    return [*brief(), nodes, report]
 
 
 def _grows(second: int) -> float:

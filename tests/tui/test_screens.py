@@ -83,6 +83,8 @@ def normalised(svg: str) -> str:
         ("ascii-80x24", script.warning, (80, 24), (), ASCII, "memwatch-dark", ViewKind.RUN),
         ("monochrome-120x36", script.warning, (120, 36), (), MONOCHROME, "memwatch-dark", ViewKind.RUN),
         ("watch-120x36", script.watched, (120, 36), (), UNICODE, "memwatch-dark", ViewKind.WATCH),
+        ("nodes-120x36", script.on_nodes, (120, 36), (), UNICODE, "memwatch-dark", ViewKind.RUN),
+        ("nodes-80x24", script.on_nodes, (80, 24), (), UNICODE, "memwatch-dark", ViewKind.RUN),
         ("watch-80x24", script.watched, (80, 24), (), UNICODE, "memwatch-dark", ViewKind.WATCH),
     ],
     ids=lambda value: value if isinstance(value, str) and "x" in value else "",

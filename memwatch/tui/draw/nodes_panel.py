@@ -4,8 +4,10 @@ node         workers  done  running       MB/s     headroom  level
 gpu-07             8   112  118, 126, ...  740 MiB/s  41 GiB  calm
 """
 
+from dataclasses import asdict
+
 from memwatch.errors import printable
-from memwatch.model.node_rows import NodeRow
+from memwatch.model.node_rows import NodeRow, segments_text
 from memwatch.tui.draw.lines import Line, Span, cut, line
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import rate, size
@@ -19,7 +21,10 @@ WIDE = 96  # from here on there is room for the numbers of the segments
 
 def title(picture: Picture, look: Look) -> Line:
     working = sum(row.state in ("working", "paused") for row in picture.nodes)
-    return (Span("nodes", "title"), Span(f" {working} of {len(picture.nodes)} at work", "dim"))
+    words = f" {working} of {len(picture.nodes)}"
+    if picture.progress is not None and picture.progress.segments is not None:
+        words += f", {segments_text(asdict(picture.progress))}"
+    return (Span("nodes", "title"), Span(words, "dim"))
 
 
 def row_count(picture: Picture, look: Look, width: int) -> int:

@@ -1,9 +1,6 @@
 """How far the job is, how fast, how much there will be, and when it is done."""
 
-from dataclasses import asdict
-
 from memwatch.errors import printable
-from memwatch.model.node_rows import segments_text
 from memwatch.model.units import format_count, roughly
 from memwatch.model.wording import clock_time
 from memwatch.tui.draw.bars import bar
@@ -82,8 +79,6 @@ def _numbers(picture: Picture, progress: Progress, look: Look, width: int) -> Li
     eta = progress.eta
     if eta is not None and eta.rate_s and show != "%" and picture.state == JobState.RUNNING:
         parts.append(line(Span(rate(eta.rate_s) if show == "bytes" else f"{format_count(eta.rate_s)}/s")))
-    if progress.segments is not None:
-        parts.append(line(Span(segments_text(asdict(progress)))))
     if progress.tokens is not None:
         parts.append(_so_far(format_count(progress.tokens), progress.projected_tokens, format_count, look, " tokens"))
     if progress.output_bytes is not None:
