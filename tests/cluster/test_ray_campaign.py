@@ -107,7 +107,7 @@ def harm(what: str, cluster: RayCluster, bucket: Bucket, driver: "subprocess.Pop
             time.sleep(1)
             faults.error_share = faults.cut_share = faults.slow_share = SHARE
         case _:
-            pids = cluster.processes(JOB if what == "job" else "ray::")[:1]
+            pids = cluster.processes(JOB if what == "job" else "ray::segment")[:1]
             for pid in pids:
                 os.kill(pid, signal.SIGKILL)
             return len(pids)
