@@ -17,7 +17,7 @@ from memwatch.on_linux import IS_LINUX
 from memwatch.tokenize.blocks import Block, BlockReader, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import Engine
-from memwatch.tokenize.inputs import look_at
+from memwatch.tokenize.inputs.finding import look_at
 from memwatch.tokenize.messages import Counts
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
@@ -88,7 +88,7 @@ def read_in_blocks(
     limit: int,
     start: ReadPosition | None = None,
 ) -> Read:
-    source = look_at(str(path), settings.text_column, any_bytes=True)
+    source = look_at(str(path), any_bytes=True)
     reader = BlockReader([source], settings, encoding, start or ReadPosition())
     encoder = BlockEncoder(engine, encoding, settings)
     tokens: dict[str, list[int]] = {"train": [], "val": []}

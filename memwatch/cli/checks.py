@@ -73,8 +73,7 @@ def all_checks(
         state_check(),
         vocabulary_check(),
         tokenizer_check(sample),
-        package_check("parquet files", ["pyarrow"], "parquet files cannot be tokenized"),
-        package_check("zstd files", ["compression.zstd", "backports.zstd"], "zstd files cannot be tokenized"),
+        *input_checks(),
     ]  # fmt: skip
 
 
@@ -196,6 +195,25 @@ def tokenizer_check(sample: Sample) -> Check:
     limit = usual_limit_bytes(sample, None, cores, 2, ReadingMemory())
     workers = plan(limit, None, cores, 2, ReadingMemory()).workers
     return Check("tokenizer", Word.OK, f"{workers} of {cores} cores, up to {format_size(limit)} of memory for gpt2")
+
+
+def input_checks() -> list[Check]:
+    """What inputs can be read: one check for what is always there, and one for each that needs a package."""
+    from memwatch.tokenize.inputs.archives import ARCHIVES
+    from memwatch.tokenize.inputs.input_formats import FORMATS
+    from memwatch.tokenize.inputs.packings import PACKINGS
+
+    packages = {str(each.name): each.packages for each in FORMATS.values()}
+    packages |= {each.name: each.packages for each in PACKINGS.values()}
+    always = [name for name, needed in packages.items() if not needed]
+    return [
+        Check("inputs", Word.OK, ", ".join([*always, *(f"{name} archives" for name in ARCHIVES)])),
+        *(
+            package_check(f"{name} files", list(needed), f"{name} files cannot be tokenized")
+            for name, needed in packages.items()
+            if needed
+        ),
+    ]
 
 
 def package_check(name: str, packages: list[str], why: str) -> Check:

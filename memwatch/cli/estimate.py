@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from memwatch.command_line import DOCUMENTS, SIZE, WORKERS, complete_files
 from memwatch.errors import ExitCode
+from memwatch.tokenize.input_options import input_options
 
 # Where the output is not a terminal.
 USUAL_WIDTH = 100
@@ -31,14 +32,7 @@ USUAL_WIDTH = 100
     show_default=True,
     help="Separator of documents in text.",
 )
-@click.option(
-    "--text-column",
-    metavar="NAME",
-    default="text",
-    show_default=True,
-    help="Field or column with the text, in jsonl or parquet.",
-)
-@click.option("--errors", type=click.Choice(["replace", "ignore", "strict"]), help="Handling of invalid UTF-8.")
+@input_options
 @click.option("--engine", type=click.Choice(["auto", "gigatoken", "tiktoken"]), default="auto", show_default=True,
               help="Tokenizer engine.")  # fmt: skip
 @click.option(
@@ -49,8 +43,9 @@ USUAL_WIDTH = 100
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def estimate(
-    inputs: tuple[str, ...], out: Path | None, kind: Any, encoding: str, documents: str, text_column: str,
-    errors: Any, engine: Any, workers: int | None, max_memory: int | None, as_json: bool,
+    inputs: tuple[str, ...], out: Path | None, kind: Any, encoding: str, documents: str,
+    input_format: Any, text_column: str, errors: Any, bad_records: Any, bad_limit: str, exact: bool,
+    engine: Any, workers: int | None, max_memory: int | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Estimate the result and the cost of tokenizing INPUT: tokens, disk space, memory for each method, and time.
 
@@ -75,9 +70,14 @@ def estimate(
         documents=documents,
         errors=errors or "replace",
         text_column=text_column,
+        bad_records=bad_records,
+        exact=exact,
     )
     resources = Resources(engine, workers, max_memory)
-    found = outlook(TokenizeRequest(inputs, out, settings, resources, any_bytes=errors is not None), _command(inputs))
+    request = TokenizeRequest(
+        inputs, out, settings, resources, any_bytes=errors is not None, input_format=input_format, bad_limit=bad_limit
+    )
+    found = outlook(request, _command(inputs))
     if as_json:
         click.echo(json.dumps(as_object(found), indent=2))
     else:
@@ -94,5 +94,7 @@ def _command(inputs: tuple[str, ...]) -> list[str]:
         name = parameter.name or ""
         if context.get_parameter_source(name) == ParameterSource.COMMANDLINE and name not in ("inputs", "as_json"):
             value = context.params[name]
-            options += [parameter.opts[0], "auto" if value is None else str(value)]
+            options += [parameter.opts[0]]
+            if not getattr(parameter, "is_flag", False):
+                options += ["auto" if value is None else str(value)]
     return [shlex.quote(word) for word in ("memwatch", "run", "tokenize", *inputs, *options)]

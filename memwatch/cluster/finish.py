@@ -8,11 +8,12 @@ from typing import Any
 
 from memwatch.cluster.marks import SegmentFile, SegmentMark
 from memwatch.cluster.run_folder import MANIFEST, RunFolder
-from memwatch.cluster.run_manifest import manifest_from
+from memwatch.cluster.run_manifest import bad_records_of, manifest_from
 from memwatch.cluster.shared_plan import SharedPlan
 from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
 from memwatch.storage.uploading import upload_pieces
+from memwatch.tokenize.bad_records import check_bad_records
 from memwatch.tokenize.formats import header
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import encoding_named
@@ -63,11 +64,14 @@ def _joined(folder: RunFolder, head: bytes, parts: Iterable[tuple[int, SegmentFi
             )
 
 
-def finish_run(folder: RunFolder, plan: SharedPlan, seconds: float, peak_rss_bytes: int | None) -> None:
+def finish_run(folder: RunFolder, plan: SharedPlan, seconds: float, peak_rss_bytes: int | None, bad_limit: str) -> None:
     """Write val.bin and the manifest of a run whose segments are all done."""
     settings = TokenizeSettings(**plan.settings)
     encoding = encoding_named(settings.encoding)
     marks = list(folder.marks(len(plan.segments)))
+    bad = bad_records_of(plan, marks)
+    records = sum(mark.counts["records"] for mark in marks)
+    check_bad_records(bad["skipped"], records, bad_limit, bad["first"], grace=0)
     val = None
     if settings.val_fraction:
         name = plan.names.file("val", 0, sharded=True)

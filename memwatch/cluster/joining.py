@@ -14,7 +14,8 @@ from memwatch.cluster.run_folder import MANIFEST, RunFolder
 from memwatch.cluster.shared_plan import SharedPlan
 from memwatch.errors import MemwatchError, UsageError
 from memwatch.storage.address import parent
-from memwatch.tokenize.inputs import Input, find_inputs
+from memwatch.tokenize.inputs.finding import find_inputs
+from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.settings import TokenizeRequest
 
 
@@ -42,7 +43,7 @@ def join_run(
         raise UsageError(
             "--fresh and --force delete what other ranks make; run the command once with --rank 0 --world-size 1"
         )
-    inputs = find_inputs(request.inputs, request.settings.text_column, request.any_bytes)
+    inputs = find_inputs(request.inputs, input_format=request.input_format, any_bytes=request.any_bytes)
     if not any(source.size_bytes for source in inputs):
         raise MemwatchError(f"{', '.join(source.name for source in inputs)} is empty: nothing to tokenize")
     folder = RunFolder(out or parent(inputs[0].path) or ".")
@@ -65,7 +66,8 @@ def _finished(folder: RunFolder, request: TokenizeRequest, inputs: list[Input]) 
             folder.store.remove(folder.file(os.path.basename(record["name"])))
         return None
     prints = [source.get("fingerprint") for source in manifest.get("inputs", [])]
-    if manifest.get("settings") == request.settings.as_json() and prints == [source.fingerprint for source in inputs]:
+    is_same = not request.settings.changes_since(manifest.get("settings", {}))
+    if is_same and prints == [source.fingerprint for source in inputs]:
         return RunResult(folder.out, False, manifest)
     raise MemwatchError(f"{folder.out} has finished output of another run; --force replaces it")
 

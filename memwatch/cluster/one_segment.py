@@ -1,6 +1,6 @@
 """Encodes one segment in a process of its own: the job that a task runs under its node's guard.
 
-    python -m memwatch.cluster.one_segment OUT NODE ENGINE BUDGET_BYTES NUMBER
+    python -m memwatch.cluster.one_segment OUT NODE ENGINE BUDGET_BYTES NUMBER CHANGED_SETTINGS
 
 It prints one JSON line: {"tokens": ...} or {"problem": ...}.
 """
@@ -28,9 +28,9 @@ def made(order: WorkerOrder, number: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    out, node, engine, budget, number = sys.argv[1:6]
+    out, node, engine, budget, number, changed_settings = sys.argv[1:7]
     try:
-        result = made(WorkerOrder(out, node, engine, int(budget)), int(number))
+        result = made(WorkerOrder(out, node, engine, int(budget), json.loads(changed_settings)), int(number))
     except MemwatchError as error:
         result = {"problem": str(error)}
     print(json.dumps(result), flush=True)

@@ -12,7 +12,10 @@ from memwatch.model.units import MIB
 from memwatch.probe.cgroups import memory_sample
 from memwatch.storage.address import is_remote
 from memwatch.tokenize.blocks import ReadPosition
-from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.inputs.input_formats import FORMATS
+from memwatch.tokenize.inputs.input_source import Input
+from memwatch.tokenize.inputs.reading_memory import reading_memory
+from memwatch.tokenize.inputs.row_reader import open_rows
 from memwatch.tokenize.plan import (
     FULL_WORKER_BYTES,
     WORKER_FLOOR_BYTES,
@@ -21,7 +24,6 @@ from memwatch.tokenize.plan import (
     plan,
     usual_limit_bytes,
 )
-from memwatch.tokenize.rows import Rows, reading_memory
 from memwatch.tokenize.segments import Groups, Segment, segments_of
 from memwatch.tokenize.settings import TokenizeRequest, TokenizeSettings
 from memwatch.tokenize.vocabulary import encoding_named
@@ -87,7 +89,7 @@ def segment_sizes(shared: SharedPlan) -> list[int]:
         size = source["size_bytes"]
         if segment.end is None:
             sizes.append(size)
-        elif source["kind"] == "parquet":
+        elif FORMATS[source["kind"]].has_rows:
             last = groups_of[segment.input]
             sizes.append(size * segment.end // last - size * segment.begin // last)
         else:
@@ -144,9 +146,9 @@ def _absolute(source: Input) -> Input:
 
 
 def _groups(source: Input, text_column: str) -> Groups | None:
-    if source.kind != "parquet":
+    if not source.has_rows:
         return None
-    rows = Rows(source, text_column)
+    rows = open_rows(source, text_column)
     try:
         return rows.group_sizes()
     finally:

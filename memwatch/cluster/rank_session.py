@@ -20,7 +20,7 @@ from memwatch.cluster.worker_process import WorkerProcess
 from memwatch.errors import Interrupted, MemwatchError
 from memwatch.job import HELLO, Channel
 from memwatch.storage.address import is_remote
-from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.settings import TokenizeRequest
 from memwatch.tokenize.vocabulary import encoding_named
@@ -64,7 +64,13 @@ class RankSession:
         sizes = segment_sizes(plan)
         node = f"{self._rank.number:05d}-{secrets.token_hex(4)}"
         status = NodeStatus(node, socket.gethostname(), self._rank.number, self._rank.world_size, means.workers)
-        order = WorkerOrder(folder.out, node, self._request.resources.engine, means.budget_bytes)
+        order = WorkerOrder(
+            folder.out,
+            node,
+            self._request.resources.engine,
+            means.budget_bytes,
+            self._request.settings.changeable(),
+        )
         token_bytes = encoding_named(self._request.settings.encoding).token_bytes
         watch = NodeWatch(folder, self._timing.lost_after_s)
         reporter = RunReporter(self._channel, self._signals, sizes, token_bytes, watch, self._timing.beat_s)
@@ -87,7 +93,8 @@ class RankSession:
                 source.check_unchanged()
             wrote = run.wait_for_finisher()
             if wrote:
-                finish_run(folder, plan, time.monotonic() - self._started_s, reporter.peak_rss_bytes)
+                seconds = time.monotonic() - self._started_s
+                finish_run(folder, plan, seconds, reporter.peak_rss_bytes, self._request.bad_limit)
         except (FileNotFoundError, MemwatchError) as error:
             # The finisher removes what is unfinished; whoever still reads it finds the manifest instead.
             if isinstance(error, Interrupted) or not folder.is_finished:

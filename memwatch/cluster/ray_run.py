@@ -1,5 +1,6 @@
 """memwatch run --on ray: the whole command in the driver. The driver may die; the same command continues."""
 
+import json
 import os
 import socket
 import time
@@ -60,7 +61,8 @@ class RayRun:
     def _task(self, joined: JoinedRun, means: TaskMeans) -> SegmentTask:
         out = joined.folder.out if is_remote(joined.folder.out) else os.path.abspath(joined.folder.out)
         engine = self._request.resources.engine
-        return SegmentTask(out, 0, engine, means.budget_bytes, __version__, self._beat_s)
+        changed = json.dumps(self._request.settings.changeable())
+        return SegmentTask(out, 0, engine, means.budget_bytes, __version__, self._beat_s, changed)
 
     def _work(self, joined: JoinedRun, pool: RayPool) -> int | None:
         sizes = segment_sizes(joined.plan)
@@ -76,6 +78,7 @@ class RayRun:
     def _finished(self, joined: JoinedRun, peak_bytes: int | None) -> RunResult:
         for source in joined.inputs:
             source.check_unchanged()
-        finish_run(joined.folder, joined.plan, time.monotonic() - self._started_s, peak_bytes)
+        seconds = time.monotonic() - self._started_s
+        finish_run(joined.folder, joined.plan, seconds, peak_bytes, self._request.bad_limit)
         joined.folder.drop_partial()
         return RunResult(joined.folder.out, True, joined.folder.load_manifest())

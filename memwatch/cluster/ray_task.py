@@ -56,7 +56,7 @@ def reserve_fraction(threshold: str | None) -> float:
 def _command(task: SegmentTask, journal: str, node: str) -> list[str]:
     reserve = f"{100 * reserve_fraction(os.environ.get(RAY_THRESHOLD_VARIABLE)):.2f}%"
     options = ["--ui", "none", "--reserve", reserve, "--pause-timeout", str(PAUSE_TIMEOUT_S), "--record", journal]
-    job = [task.out, node, task.engine, str(task.budget_bytes), str(task.number)]
+    job = [task.out, node, task.engine, str(task.budget_bytes), str(task.number), task.changed_settings]
     guarded = [sys.executable, "-m", "memwatch.cluster.guarded_segment", str(os.getpid()), "run", *options, "--"]
     return [*guarded, sys.executable, "-m", "memwatch.cluster.one_segment", *job]
 

@@ -6,6 +6,7 @@ from typing import Any
 from memwatch import __version__
 from memwatch.cluster.marks import SegmentFile, SegmentMark
 from memwatch.cluster.shared_plan import SharedPlan
+from memwatch.tokenize.bad_records import LISTED_RECORDS
 from memwatch.tokenize.manifest import SCHEMA
 from memwatch.tokenize.segments import Segment
 from memwatch.tokenize.vocabulary import Encoding
@@ -36,6 +37,7 @@ def manifest_from(
         "sharded": True,
         "val_ranges": _val_ranges(plan, marks),
         **{key: sum(mark.counts[key] for mark in marks) for key in _SUMS},
+        "bad_records": bad_records_of(plan, marks),
         "seconds": round(seconds, 3),
         "peak_rss_bytes": peak_rss_bytes,
         "nodes": sorted({mark.node for mark in marks}),
@@ -43,7 +45,7 @@ def manifest_from(
     }
 
 
-_SUMS = ("text_bytes", "documents", "missing_texts", "replaced_bytes", "inexact_cuts")
+_SUMS = ("text_bytes", "documents", "missing_texts", "replaced_bytes", "inexact_cuts", "records")
 
 
 def _file(file: SegmentFile, split: str) -> dict[str, Any]:
@@ -54,6 +56,18 @@ def _file(file: SegmentFile, split: str) -> dict[str, Any]:
         "size_bytes": file.size_bytes,
         "sha256": file.sha256,
     }
+
+
+def bad_records_of(plan: SharedPlan, marks: Sequence[SegmentMark]) -> dict[str, Any]:
+    """Records that were skipped. A segment counts lines from its own start; only all marks together know the rest."""
+    listed: list[dict[str, Any]] = []
+    lines_before: dict[int, int] = {}
+    for mark in marks:
+        source = Segment(*plan.segments[mark.number]).input
+        before = lines_before.get(source, 0)
+        listed += [{**each, "line": before + each["line"]} for each in mark.counts["bad"]]
+        lines_before[source] = before + mark.counts["records"]
+    return {"skipped": sum(mark.counts["bad_records"] for mark in marks), "first": listed[:LISTED_RECORDS]}
 
 
 def _val_ranges(plan: SharedPlan, marks: Sequence[SegmentMark]) -> list[dict[str, int]]:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from memwatch.cluster.shared_plan import SharedPlan
+from memwatch.tokenize.bad_records import LISTED_RECORDS, listed_bad
 from memwatch.tokenize.blocks import BlockOpener, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import choose
-from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.messages import ReadTask
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.segment_encoder import OpenFiles, Piece, encode_blocks, encode_segment
@@ -29,6 +30,9 @@ class SegmentCounts:
     missing_texts: int = 0
     replaced_bytes: int = 0
     inexact_cuts: int = 0
+    records: int = 0
+    bad_records: int = 0
+    bad: list[dict[str, Any]] = field(default_factory=list)  # lines count from the start of the segment
     val_ranges: list[list[int]] = field(default_factory=list)
     first: dict[str, Any] | None = None
 
@@ -39,10 +43,19 @@ class SegmentCounts:
         self.missing_texts += piece.counts.missing_texts
         self.replaced_bytes += piece.counts.replaced_bytes
         self.inexact_cuts += block.inexact
+        self._add_records(piece)
         if block.split == "val":
             self._add_val_range(block.start.offset, block.after.offset)
         elif self.first is None and not block.layout.continues:
             self.first = block.start.as_json()
+
+    def _add_records(self, piece: Piece) -> None:
+        bad = piece.counts.bad
+        room = max(LISTED_RECORDS - len(self.bad), 0)
+        before = self.records if piece.lines_before is None else piece.lines_before
+        self.bad += [listed_bad(piece.block.name, before + number, problem) for number, problem in bad[:room]]
+        self.bad_records += len(bad)
+        self.records += piece.counts.records
 
     def _add_val_range(self, start: int, end: int) -> None:
         if self.val_ranges and self.val_ranges[-1][1] == start:
@@ -55,8 +68,9 @@ class SegmentCounts:
 
 
 class SegmentEncoding:
-    def __init__(self, plan: SharedPlan, engine: str, budget_bytes: int) -> None:
-        self.settings = TokenizeSettings(**plan.settings)
+    def __init__(self, plan: SharedPlan, engine: str, budget_bytes: int, changed: dict[str, Any]) -> None:
+        """`changed` are the settings that may differ from the plan's."""
+        self.settings = TokenizeSettings(**{**plan.settings, **changed})
         self.encoding = encoding_named(self.settings.encoding)
         inputs = [Input(**source) for source in plan.inputs]
         # On each machine the engine is compared with tiktoken before it is used.

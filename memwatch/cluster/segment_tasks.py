@@ -15,6 +15,7 @@ class SegmentTask:
     budget_bytes: int
     version: str
     beat_s: float
+    changed_settings: str = "{}"  # JSON: what may differ from the plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class SegmentWorker:
         plan = self._folder.load_plan()
         if plan is None:
             raise MemwatchError(f"{self._folder.plan_address} is missing; another process has finished the run")
-        self._encoding = SegmentEncoding(plan, order.engine, order.budget_bytes)
+        self._encoding = SegmentEncoding(plan, order.engine, order.budget_bytes, order.changed_settings)
         self._names = plan.names
 
     @property

@@ -1,6 +1,7 @@
 """The messages between a rank and its worker processes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +12,7 @@ class WorkerOrder:
     node: str
     engine: str
     budget_bytes: int
+    changed_settings: dict[str, Any] = field(default_factory=dict)  # that may differ from those of the plan
 
 
 @dataclass(frozen=True, slots=True)

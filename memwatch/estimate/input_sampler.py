@@ -21,8 +21,9 @@ from memwatch.storage.address import is_remote
 from memwatch.tokenize.blocks import Block, BlockLayout, BlockReader, ReadPosition
 from memwatch.tokenize.cuts import TextCuts, View
 from memwatch.tokenize.documents import separator_named
-from memwatch.tokenize.inputs import Input, InputChanged, PlainFile
-from memwatch.tokenize.rows import Rows
+from memwatch.tokenize.inputs.input_source import Input, InputChanged
+from memwatch.tokenize.inputs.plain_file import PlainFile
+from memwatch.tokenize.inputs.row_reader import open_rows
 
 PIECE_BYTES = 32 * KIB
 SKIP_BYTES = 128 * KIB  # read at once between pieces
@@ -41,13 +42,9 @@ TOKEN_COUNT_SHARE = 0.25  # of the time
 GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 
 
-def is_plain(source: Input) -> bool:
-    return source.packing is None and source.kind != "parquet"
-
-
 def usual_bytes(source: Input) -> int:
     """Of text, before anything was read."""
-    return (source.size_bytes or 0) * (1 if is_plain(source) else USUAL_UNPACKING)
+    return (source.size_bytes or 0) * (1 if source.is_plain else USUAL_UNPACKING)
 
 
 def is_enough(count: int, least: int, deadline_s: float) -> bool:
@@ -79,6 +76,7 @@ class _Stretch:
     start: ReadPosition
     size_bytes: int  # of text, as far as it is known before it is read
     rows: int = 0
+    knows_text_bytes: bool = True  # whether the size is that of the text alone
     passed_bytes: int = 0
     passed_rows: int = 0
     ended: bool = False  # read to its end
@@ -86,8 +84,9 @@ class _Stretch:
 
     @property
     def true_bytes(self) -> float:
-        """The metadata counts a text that is repeated only once; rows with more text than there is of it show that."""
-        if self.passed_bytes <= (1 + METADATA_WITHIN) * self.size_bytes:
+        """The metadata counts a text that is repeated only once; rows with more text than there is of it show that.
+        Where it has no size of the text, the rows that were read stand for all."""
+        if self.knows_text_bytes and self.passed_bytes <= (1 + METADATA_WITHIN) * self.size_bytes:
             return self.size_bytes
         return self.passed_bytes * self.rows / max(self.passed_rows, 1)
 
@@ -107,7 +106,7 @@ class InputSampler:
         self._counter = counter
         self._rng = rng
         self._stride = stride
-        self._is_plain = is_plain(source)
+        self._is_plain = source.is_plain
         # The unpacker takes packed bytes in large steps. When it takes the next, all it had before are used up:
         # so many packed bytes stand for so many bytes of text.
         self._taken_bytes = 0
@@ -122,7 +121,7 @@ class InputSampler:
         return [cell for stretch in self._stretches for cell in stretch.scaled_cells()]
 
     def sample(self, until_s: float, least: int) -> None:
-        if self.source.kind == "parquet":
+        if self.source.has_rows:
             self._read_metadata(until_s)
         count, left_bytes = 0, sum(stretch.size_bytes for stretch in self._stretches)
         for number in spread_out(len(self._stretches), self._rng):
@@ -145,10 +144,12 @@ class InputSampler:
 
     def _read_metadata(self, until_s: float) -> None:
         now_s = time.monotonic()
-        with closing(Rows(self.source, self._counter.settings.text_column)) as rows:
+        with closing(open_rows(self.source, self._counter.settings.text_column)) as rows:
             self.token_count = rows.sum_of(TOKEN_COUNT, now_s + TOKEN_COUNT_SHARE * (until_s - now_s))
             self._stretches = [
-                _Stretch(ReadPosition(row_group=number), max(size - LENGTH_BYTES * count, 1), count)
+                _Stretch(
+                    ReadPosition(row_group=number), max(size - LENGTH_BYTES * count, 1), count, rows.knows_text_bytes
+                )
                 for number, (size, count) in enumerate(rows.group_sizes())
                 if count
             ]
@@ -234,7 +235,7 @@ class InputSampler:
         size = self.source.size_bytes or 0
         if self._is_plain:
             return Range.exactly(size), 1.0
-        if self.source.kind == "parquet":
+        if self.source.has_rows:
             seen = [each for each in self._stretches if each.cells]
             true_bytes = sum(each.true_bytes for each in seen)
             known_bytes = sum(each.size_bytes for each in seen)

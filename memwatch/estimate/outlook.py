@@ -29,9 +29,10 @@ from memwatch.tokenize.checkpoint import PARTIAL
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.formats import HEADER_BYTES
-from memwatch.tokenize.inputs import STANDARD_INPUT, Input, find_inputs
+from memwatch.tokenize.inputs.finding import find_inputs
+from memwatch.tokenize.inputs.input_source import STANDARD_INPUT, Input
+from memwatch.tokenize.inputs.reading_memory import reading_memory
 from memwatch.tokenize.plan import cores_here, least_bytes, peak_bytes, plan, usual_limit_bytes
-from memwatch.tokenize.rows import reading_memory
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.settings import DEFAULT_MODE, DEFAULT_SHARD_TOKENS, Format, TokenizeRequest
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
@@ -111,7 +112,7 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
             "memwatch run tokenize -"
         )
     settings, resources = request.settings, request.resources
-    sources = find_inputs(request.inputs, settings.text_column, request.any_bytes)
+    sources = find_inputs(request.inputs, input_format=request.input_format, any_bytes=request.any_bytes)
     encoding = encoding_named(settings.encoding)
     reading = reading_memory(sources, settings.text_column)
     limit = resources.max_memory_bytes or usual_limit_bytes(

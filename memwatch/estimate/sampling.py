@@ -12,11 +12,11 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from memwatch.estimate.counter import Counter
-from memwatch.estimate.input_sampler import PIECE_BYTES, InputSampler, block_reader, is_enough, is_plain, usual_bytes
+from memwatch.estimate.input_sampler import PIECE_BYTES, InputSampler, block_reader, is_enough, usual_bytes
 from memwatch.estimate.statistics import LEAST_UNSEEN_SPREAD, Cell, Range, like_the_others, token_ranges, with_unseen
 from memwatch.model.units import MIB
 from memwatch.tokenize.blocks import ReadPosition
-from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.settings import DEFAULT_BLOCK_BYTES
 
 PIECES = 512
@@ -112,6 +112,6 @@ def _like_the_others(unseen: dict[int, Input], seen: Sequence[Sampled]) -> dict[
     found = {}
     for i, source in unseen.items():
         size = usual_bytes(source)
-        text_bytes = Range.exactly(size) if is_plain(source) else text.times(size)
+        text_bytes = Range.exactly(size) if source.is_plain else text.times(size)
         found[i] = Sampled(source, tokens.times(size), text_bytes, seen_share=0.0)
     return found

@@ -7,7 +7,7 @@ all that is needed to go on from there. Blocks of rows are made by row_blocks.py
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import KIB, format_size
@@ -23,7 +23,10 @@ from memwatch.tokenize.cuts import (
     View,
 )
 from memwatch.tokenize.documents import separator_named
-from memwatch.tokenize.inputs import Input, Kind, PlainFile, StandardInput, Stream
+from memwatch.tokenize.inputs.byte_streams import Stream
+from memwatch.tokenize.inputs.input_formats import Kind
+from memwatch.tokenize.inputs.input_source import Input
+from memwatch.tokenize.inputs.plain_file import PlainFile
 from memwatch.tokenize.settings import Split, TokenizeSettings
 from memwatch.tokenize.split import NeedsMore, SplitWalk, Units
 from memwatch.tokenize.vocabulary import Encoding
@@ -36,7 +39,8 @@ NEAR_BYTES = 4 * KIB
 
 @dataclass(frozen=True, slots=True)
 class ReadPosition:
-    """Where a reader stands: before byte `offset` of the text of an input; in parquet, inside a row of a row group."""
+    """Where a reader stands: before byte `offset` of the text of an input; in parquet, inside a row of a row group; in
+    an archive, in a member of this number. `digest` and `lines` are of all that was read of the input so far."""
 
     input: int = 0
     offset: int = 0
@@ -44,12 +48,15 @@ class ReadPosition:
     row_group: int = 0
     row: int = 0
     row_offset: int = 0
-    digest: str | None = None  # of standard input so far
+    digest: str | None = None
     # The split, for inputs of which no earlier part can be read again (SplitWalk).
     next_unit: int = 0
     owed: int = 0
     val_start: int = 0
     val_end: int = 0
+    end: int | None = None  # of the text, where that was in view
+    member: int = 0
+    lines: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """The offset, and what differs from the default: a manifest has hundreds of positions."""
@@ -74,7 +81,7 @@ class RowEnds(Protocol):
 class BlockLayout:
     """How the bytes of a block are to be read: all a worker needs to know beside them."""
 
-    kind: Kind
+    kind: Literal["text", "jsonl", "rows"]
     continues: bool = False  # begins inside a document
     open_end: bool = False  # ends inside a document
     row_ends: Sequence[int] | RowEnds = ()
@@ -90,6 +97,7 @@ class Block:
     start: ReadPosition
     after: ReadPosition
     file_position: int  # of the input's file, for progress
+    name: str  # of the input, or of the member of an archive
 
     @property
     def length(self) -> int:
@@ -129,20 +137,25 @@ class BlockOpener:
     def open(self, at: ReadPosition) -> BlockSource:
         """All of an input from a position on."""
         source = self.inputs[at.input]
-        if source.kind == "parquet":
+        if source.has_rows:
             return self.open_rows(at, None)
         if source.is_plain:
             return self.open_range(PlainFile(source), at, Stop(source.size_bytes or 0), owns_file=True)
-        stream = StandardInput(at.offset, at.digest) if source.is_standard_input else Stream(source, at.offset)
         walk = SplitWalk(
             self._units, self._before[at.input], at.next_unit, at.owed, at.val_start, at.val_end
         )  # fmt: skip
         if at.offset == 0:
             walk = SplitWalk.at(self._units, self._before[at.input], 0)
-        return StreamBlocks(stream, source, self.cuts_of(source), walk)
+        stream = Stream(source)
+        if source.archive is not None:
+            from memwatch.tokenize.archive_blocks import ArchiveBlocks
+
+            return ArchiveBlocks(source, stream, self.cuts_of, walk, at)
+        stream.skip(at.offset, at.digest)
+        return StreamBlocks(stream, source.name, source.kind, self.cuts_of(source.kind), walk)
 
     def open_rows(self, at: ReadPosition, stop_group: int | None) -> BlockSource:
-        """Rows of parquet, up to a row group."""
+        """Rows of an input that has them, up to a row group."""
         from memwatch.tokenize.row_blocks import RowBlocks  # Needs numpy, which the coordinator does without.
 
         cuts = TextCuts(self._encoding.pretokenizer, separator=None)
@@ -153,17 +166,17 @@ class BlockOpener:
 
     def open_range(self, file: PlainFile, at: ReadPosition, stop: Stop, owns_file: bool = False) -> BlockSource:
         """A range of a plain input, between two cuts."""
-        cuts = self.cuts_of(file.source)
+        cuts = self.cuts_of(file.source.kind)
         boundaries = ViewBoundaries(cuts, file)
         walk = SplitWalk.at(self._units, self._before[at.input], at.offset)
         while walk.val_end <= at.offset and (known := walk.known_to()) is not None and known <= at.offset:
             walk.find_next(boundaries)
         stream = _RangeStream(file, at.offset, stop.offset, owns_file)
-        return StreamBlocks(stream, file.source, cuts, walk, boundaries, stop.in_document)
+        return StreamBlocks(stream, file.source.name, file.source.kind, cuts, walk, boundaries, stop.in_document)
 
     def start_at(self, file: PlainFile, offset: int) -> Stop:
         """The first cut of a plain input at or after an offset: where a range ends, and the next one begins."""
-        cuts = self.cuts_of(file.source)
+        cuts = self.cuts_of(file.source.kind)
         back, reach = LOOK_BACK_BYTES, NEAR_BYTES
         while True:
             view = file.view(offset - back, offset + reach)
@@ -171,11 +184,11 @@ class BlockOpener:
             if cut is not None:
                 return Stop(cut.at, cuts.is_inside_document(view, cut.at))
             if reach > MOST_BLOCK_BYTES:
-                raise _too_long(file.source, offset)
+                raise _too_long(file.source.name, offset)
             back, reach = CELL_BYTES + LOOK_BACK_BYTES, 8 * reach
 
-    def cuts_of(self, source: Input) -> Cuts:
-        if source.kind == "jsonl":
+    def cuts_of(self, kind: Kind) -> Cuts:
+        if kind == "jsonl":
             return RecordCuts()
         return TextCuts(self._encoding.pretokenizer, separator_named(self.settings.documents))
 
@@ -213,9 +226,7 @@ class BlockReader:
             self._source = None
 
 
-class _ByteStream(Protocol):
-    digest: Any
-
+class ByteStream(Protocol):
     @property
     def file_position(self) -> int: ...
 
@@ -226,8 +237,6 @@ class _ByteStream(Protocol):
 
 class _RangeStream:
     """A range of a plain file as a stream."""
-
-    digest = None
 
     def __init__(self, file: PlainFile, start: int, stop: int, owns_file: bool) -> None:
         self._file = file
@@ -280,21 +289,25 @@ class StreamBlocks:
 
     def __init__(
         self,
-        stream: _ByteStream,
-        source: Input,
+        stream: ByteStream,
+        name: str,
+        kind: Kind,
         cuts: Cuts,
         walk: SplitWalk,
         boundaries: ViewBoundaries | None = None,
         stops_in_document: bool = False,
+        continues_val: bool = False,
     ) -> None:
         self.ended = False
         self._stream = stream
-        self._source = source
+        self._name = name
+        self._kind: Literal["text", "jsonl"] = "jsonl" if kind == "jsonl" else "text"
         self._cuts = cuts
         self._walk = walk
         self._finds_split_here = boundaries is None
         self._boundaries = boundaries or ViewBoundaries(cuts, self)
         self._stops_in_document = stops_in_document
+        self._continues_val = continues_val  # a range of validation text that ended with the text before
         self._window = b""
         self._origin = 0
 
@@ -307,11 +320,16 @@ class StreamBlocks:
                 with suppress(NeedsMore):
                     return self._block(at, cut)
             elif limit >= MOST_BLOCK_BYTES:
-                raise _too_long(self._source, at.offset)
+                raise _too_long(self._name, at.offset)
             else:
                 limit = min(2 * limit, MOST_BLOCK_BYTES)
             fill = max(2 * fill, limit + CELL_EDGE_BYTES)
         return None
+
+    def skipped(self, size: int) -> bytes:
+        """Text that was in earlier blocks. Before the first call of `next`."""
+        self._continues_val = False
+        return self._stream.read(size)
 
     def close(self) -> None:
         self._stream.close()
@@ -340,23 +358,22 @@ class StreamBlocks:
         if edge is not None and edge - at.offset < cut.at:
             cut = BlockCut(edge - at.offset)
         in_document = self._in_document(cut.at)
+        end = self._origin + len(self._window) if self.ended else None
         data = memoryview(self._window)[: cut.at]
         self._window = self._window[cut.at :]
-        if self._stream.digest is not None:
-            self._stream.digest.update(data)
-        after = replace(
-            at,
-            offset=at.offset + len(data),
-            in_document=in_document,
-            digest=None if self._stream.digest is None else self._stream.digest.hexdigest(),
-        )
+        after = replace(at, offset=at.offset + len(data), in_document=in_document, digest=None)
         if self._finds_split_here:
             walk = self._walk
             after = replace(
-                after, next_unit=walk.next_unit, owed=walk.owed, val_start=walk.val_start, val_end=walk.val_end
+                after,
+                next_unit=walk.next_unit,
+                owed=walk.owed,
+                val_start=walk.val_start,
+                val_end=walk.val_end,
+                end=end,
             )
-        layout = BlockLayout(self._source.kind, continues=at.in_document, open_end=in_document)
-        return Block(data, layout, side, cut.inexact, at, after, self._stream.file_position)
+        layout = BlockLayout(self._kind, continues=at.in_document, open_end=in_document)
+        return Block(data, layout, side, cut.inexact, at, after, self._stream.file_position, self._name)
 
     def _in_document(self, at: int) -> bool:
         if self.ended and at == len(self._window):
@@ -366,10 +383,13 @@ class StreamBlocks:
     def _next_edge(self, start: int, end: int) -> int | None:
         """The first change of sides after `start`, if one comes before `end`."""
         walk = self._walk
+        if self._continues_val:
+            walk.go_on(start, self._boundaries)
+            self._continues_val = False
         while walk.val_end <= start and (known := walk.known_to()) is not None and known < end:
             walk.find_next(self._boundaries)
         return walk.edge_after(start)
 
 
-def _too_long(source: Input, offset: int) -> MemwatchError:
-    return MemwatchError(f"{source.name} has a record larger than {format_size(MOST_BLOCK_BYTES)} at byte {offset}")
+def _too_long(name: str, offset: int) -> MemwatchError:
+    return MemwatchError(f"{name} has a record larger than {format_size(MOST_BLOCK_BYTES)} at byte {offset}")

@@ -20,11 +20,9 @@ from typing import Any
 
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.blocks import ReadPosition
-from memwatch.tokenize.inputs import Input
 from memwatch.tokenize.outputs import OutputState, sync_folder
-from memwatch.tokenize.settings import TokenizeSettings
 
-SCHEMA = 2
+SCHEMA = 3
 PARTIAL = ".memwatch-partial"
 # A run that was just killed may take a moment to let go.
 LOCK_PATIENCE_S = 3.0
@@ -42,6 +40,10 @@ class Totals:
     missing_texts: int = 0
     replaced_bytes: int = 0
     inexact_cuts: int = 0
+    records: int = 0
+    bad_records: int = 0
+    bad: list[dict[str, Any]] = field(default_factory=list)  # the first of them: file, line, problem
+    finished_inputs: list[list[Any]] = field(default_factory=list)  # number, bytes of text, checksum, member
     engines: list[str] = field(default_factory=list)
     seconds: float = 0.0
     peak_rss_bytes: int = 0
@@ -57,7 +59,8 @@ class Totals:
         """A copy that later changes do not reach. The items of a list change only at its end."""
         ranges = [*self.val_ranges[:-1], *([*each] for each in self.val_ranges[-1:])]
         return replace(
-            self, engines=[*self.engines], val_ranges=ranges, marks=[*self.marks], time_s={**self.time_s}
+            self, engines=[*self.engines], val_ranges=ranges, marks=[*self.marks], time_s={**self.time_s},
+            bad=[*self.bad], finished_inputs=[*self.finished_inputs],
         )  # fmt: skip
 
     @property
@@ -96,20 +99,6 @@ class Checkpoint:
             replaces=tuple(data["replaces"]),
             finished=data["finished"],
         )
-
-    def check_same_job(self, settings: TokenizeSettings, inputs: list[Input]) -> None:
-        """Raise, naming the change, unless the command asks for what the partial run was making."""
-        changes = settings.changes_since(self.settings)
-        if len(inputs) != len(self.inputs):
-            changes.append(f"the number of inputs was {len(self.inputs)} and is now {len(inputs)}")
-        else:
-            found = (now.change_since(then) for now, then in zip(inputs, self.inputs, strict=True))
-            changes += [change for change in found if change is not None]
-        if changes:
-            raise MemwatchError(
-                f"cannot resume the partial run: {'; '.join(changes[:3])}. "
-                "Repeat the original command to resume it, or add --fresh to delete it and start over"
-            )
 
 
 def _fields(record: Any) -> dict[str, Any]:

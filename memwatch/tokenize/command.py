@@ -24,12 +24,12 @@ from memwatch.command_line import (
 from memwatch.errors import ExitCode, UsageError, printable
 from memwatch.model.units import format_count, format_duration, format_size
 from memwatch.storage.address import is_remote
+from memwatch.tokenize.input_options import input_options, readable_inputs
 from memwatch.tokenize.progress_report import time_shares
 from memwatch.tokenize.settings import (
     DEFAULT_BLOCK_BYTES,
     DEFAULT_MODE,
     DEFAULT_SHARD_TOKENS,
-    Errors,
     Format,
     Mode,
     Resources,
@@ -41,9 +41,14 @@ if TYPE_CHECKING:
     from memwatch.tokenize.session import Result
 
 NAME = "memwatch run tokenize"
+_HELP = f"""Tokenize text for training, in little memory. The tokens are exactly those of tiktoken.
+
+INPUT is a file ({readable_inputs()}), a quoted pattern such as 'data/*.jsonl', or - for standard input. To resume an
+interrupted run, repeat the same command.
+"""
 
 
-@click.command(name="tokenize", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(name="tokenize", help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("inputs", type=ADDRESS, metavar="INPUT...", nargs=-1, required=True, shell_complete=complete_files)
 @click.option(
     "--out",
@@ -68,7 +73,7 @@ NAME = "memwatch run tokenize"
 @click.option("--val-ratio", type=SHARE, default="0.0005", show_default=True,
               help="Share of the text for validation.")  # fmt: skip
 @click.option("--documents", type=DOCUMENTS, metavar="auto|none|line|blank|TEXT", default="auto", show_default=True,
-              help="Separator of documents in text; in jsonl and parquet a record is a document.")  # fmt: skip
+              help="Separator of documents in text; elsewhere a record is a document.")  # fmt: skip
 @click.option("--engine", type=click.Choice(["auto", "gigatoken", "tiktoken"]), default="auto", show_default=True,
               help="Tokenizer engine; gigatoken is faster, with the same tokens.")  # fmt: skip
 @click.option("--workers", type=WORKERS, metavar="auto|N", default="auto", show_default=True,
@@ -76,29 +81,19 @@ NAME = "memwatch run tokenize"
 @click.option(
     "--max-memory", type=SIZE, help="Memory limit of the whole job [default: an eighth of what is available]."
 )
-@click.option("--errors", type=click.Choice(get_args(Errors)), help="Handling of invalid UTF-8 [default: replace].")
-@click.option(
-    "--text-column",
-    metavar="NAME",
-    default="text",
-    show_default=True,
-    help="Field or column with the text, in jsonl or parquet.",
-)
+@input_options
 @click.option("--rank", type=click.IntRange(0), metavar="N",
               help="Number of this process among those that share the output folder [default: from Slurm or a "
                    "Kubernetes Indexed Job].")  # fmt: skip
 @click.option("--world-size", type=click.IntRange(1), metavar="M", help="Number of these processes.")
 @click.option("--fresh", is_flag=True, help="Delete a partial run and start over.")
+@click.option("--resume-changed", is_flag=True,
+              help="Resume although an input has changed, if what was read of it is still the same.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace finished output in the folder.")
 @click.option("--block-size", type=SIZE, default=DEFAULT_BLOCK_BYTES, hidden=True)
 @click.option("--segment-size", type=SIZE, hidden=True)
 @click.option("--beat", type=SECONDS, hidden=True)
 def tokenize(**options: Any) -> int:
-    """Tokenize text for training, in little memory. The tokens are exactly those of tiktoken.
-
-    INPUT is a text, jsonl or parquet file, plain or compressed (.gz, .zst), a quoted pattern such as 'data/*.jsonl', or
-    - for standard input. To resume an interrupted run, repeat the same command.
-    """
     if is_by_segment(options):
         raise UsageError("segments are made by: memwatch run tokenize")
     request = request_from(options)
@@ -132,6 +127,8 @@ def is_by_segment(options: Mapping[str, Any]) -> bool:
         raise UsageError("--rank and --world-size need --shard-by segment")
     if by_segment and mode in ("stream", "memory"):
         raise UsageError(f"--shard-by segment makes shards; leave out --mode {mode}")
+    if by_segment and options["resume_changed"]:
+        raise UsageError("--resume-changed has no effect with segments, which are planned from the sizes of the inputs")
     if by_segment and options["shard_tokens"] is not None:
         raise UsageError("--shard-tokens has no effect with --shard-by segment; leave it out")
     return by_segment
@@ -153,11 +150,23 @@ def request_from(options: Mapping[str, Any]) -> TokenizeRequest:
         errors=options["errors"] or "replace",
         text_column=options["text_column"],
         name=options["name"],
+        bad_records=options["bad_records"],
+        exact=options["exact"],
     )
     resources = Resources(options["engine"], options["workers"], options["max_memory"], options["block_size"])
     out = None if options["out"] is None else Path(options["out"])
-    any_bytes = options["errors"] is not None
-    return TokenizeRequest(options["inputs"], out, settings, resources, any_bytes, options["fresh"], options["force"])
+    return TokenizeRequest(
+        inputs=options["inputs"],
+        out=out,
+        settings=settings,
+        resources=resources,
+        any_bytes=options["errors"] is not None,
+        input_format=options["input_format"],
+        bad_limit=options["bad_limit"],
+        resume_changed=options["resume_changed"],
+        fresh=options["fresh"],
+        force=options["force"],
+    )
 
 
 def summary(result: "Result") -> str:
@@ -176,6 +185,7 @@ def summary(result: "Result") -> str:
         "bytes that are not UTF-8 were replaced or dropped": totals.replaced_bytes,
         "inexact cuts in text without safe places to cut": totals.inexact_cuts,
         "records without text": totals.missing_texts,
+        "bad records were skipped; manifest.json lists them": totals.bad_records,
     }
     lines += [f"  note: {count:,} {what}" for what, count in remarks.items() if count]
     if result.wants_val and not totals.val_tokens:

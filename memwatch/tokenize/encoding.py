@@ -17,6 +17,7 @@ from memwatch.model.units import KIB
 from memwatch.tokenize.blocks import BlockLayout
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.engines import MARK, Engine, Tokens, has_mark
+from memwatch.tokenize.inputs.json_shape import TextField, field_names, listed
 from memwatch.tokenize.messages import Counts
 from memwatch.tokenize.settings import Errors, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
@@ -58,25 +59,27 @@ class _Documents:
 class BlockEncoder:
     def __init__(self, engine: Engine, encoding: Encoding, settings: TokenizeSettings) -> None:
         self.engine = engine
+        self.settings = settings
         self._end_of_text = np.array([encoding.end_of_text], dtype=np.uint32)
         self._separator = separator_named(settings.documents)
         self._marks_records = settings.documents != "none"
         # nanoGPT ends a document with the mark; llm.c and build-nanogpt begin it.
         self._mark_first = settings.format != "bin"
         self._errors = settings.errors
-        self._text_column = settings.text_column
+        self._stops = settings.bad_records == "stop"
+        self._text_field = TextField(settings.text_column)
 
     def encode(self, data: bytes, layout: BlockLayout) -> tuple[Tokens, Counts]:
-        if self._errors == "strict":
-            repaired(data, "strict", Counts())
         counts = Counts(missing_texts=layout.missing_rows)
+        if self._errors == "strict" and (self._stops or layout.kind == "text"):
+            repaired(data, "strict", counts)
         match layout.kind:
             case "jsonl":
                 parts = [self._encoded(found, counts) for found in self._records(data, counts)]
                 tokens = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts])
                 return self._placed(tokens, layout, self._marks_records, counts), counts
-            case "parquet":
-                tokens = self._encoded(self._rows(data, layout), counts)
+            case "rows":
+                tokens = self._encoded(self._rows(data, layout, counts), counts)
                 return self._placed(tokens, layout, self._marks_records, counts), counts
         if self._separator is None:
             return self.engine.encode(repaired(data, self._errors, counts)), counts
@@ -120,14 +123,29 @@ class BlockEncoder:
             joined += MARK
         return _Documents(joined.count(MARK), joined, is_closed=is_closed)
 
-    def _rows(self, data: bytes, layout: BlockLayout) -> _Documents:
+    def _rows(self, data: bytes, layout: BlockLayout, counts: Counts) -> _Documents:
         texts = [data[start:end] for start, end in pairwise((0, *np.asarray(layout.row_ends).tolist()))]
+        counts.records = len(texts) + layout.missing_rows - layout.continues
         if not texts:
             return _Documents(0)
         joined = MARK.join(texts) + MARK
         if has_mark(data) or not (data.isascii() or is_utf8(joined)):
-            return _Documents(len(texts), texts=texts)
+            return self._careful_rows(texts, layout, counts)
         return _Documents(len(texts), joined)
+
+    def _careful_rows(self, texts: list[bytes], layout: BlockLayout, counts: Counts) -> _Documents:
+        is_part = layout.continues or layout.open_end  # The rest of that row may be encoded already.
+        good: list[bytes] = []
+        for number, text in enumerate(texts, 1):
+            try:
+                if self._errors == "strict":
+                    repaired(text, "strict", counts)
+                good.append(text)
+            except BadBytes as error:
+                if self._stops or is_part:
+                    raise
+                counts.bad.append((number, str(error)))
+        return _Documents(len(good), texts=good)
 
     def _records(self, data: bytes, counts: Counts) -> Iterator[_Documents]:
         start = 0
@@ -148,7 +166,7 @@ class BlockEncoder:
             return None
         try:
             records = json.loads("[" + lines.decode().rstrip("\n").replace("\n", ",") + "]")
-            texts = [record[self._text_column] for record in records]
+            texts = self._text_field.of_all(records)
             joined = (_MARK_CHARACTER.join(texts) + _MARK_CHARACTER).encode()
         except (ValueError, RecursionError, TypeError, KeyError):
             return None
@@ -164,7 +182,13 @@ class BlockEncoder:
         for number, line in enumerate(lines, counts.records + 1):
             if not line.strip():
                 continue
-            text = self._text_of_record(line, number, counts)
+            try:
+                text = self._text_of_record(line, number, counts)
+            except (BadRecord, BadBytes) as error:
+                if self._stops:
+                    raise
+                counts.bad.append((number, str(error)))
+                continue
             if text is None:
                 counts.missing_texts += 1
             else:
@@ -176,16 +200,19 @@ class BlockEncoder:
             record = json.loads(repaired(line, self._errors, counts))
         except (ValueError, RecursionError) as error:
             raise BadRecord(number, f"is not JSON ({error})") from error
+        if record is None:
+            return None
         if not isinstance(record, dict):
             raise BadRecord(number, "is not a JSON object")
-        if self._text_column not in record:
-            has = ", ".join(sorted(record)) or "nothing"
-            raise BadRecord(number, f"has no field {self._text_column!r} (it has {has}); name one with --text-column")
-        text = record[self._text_column]
+        try:
+            text = self._text_field.of(record)
+        except KeyError as error:
+            has, name = listed(field_names(record)), self._text_field.name
+            raise BadRecord(number, f"has no field {name!r} (it has {has}); name one with --text-column") from error
         if text is None:
             return None
         if not isinstance(text, str):
-            raise BadRecord(number, f"has a field {self._text_column!r} that is not text")
+            raise BadRecord(number, f"has a field {self._text_field.name!r} that is not text")
         return _encoded(text, number, self._errors, counts)
 
 

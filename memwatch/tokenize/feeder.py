@@ -40,10 +40,9 @@ class Feeder:
 
     def _open(self, start: ReadPosition, stop_group: int | None, block_bytes: int) -> None:
         self._position, self._block_bytes = start, block_bytes
-        # Lines of what was read before an interruption are not counted again.
-        self._lines = 0
+        self._lines = start.lines
         try:
-            is_rows = self._opener.inputs[start.input].kind == "parquet"
+            is_rows = self._opener.inputs[start.input].has_rows
             self._blocks = self._opener.open_rows(start, stop_group) if is_rows else self._opener.open(start)
         except MemwatchError as error:
             self._blocks = None
@@ -71,11 +70,11 @@ class Feeder:
         ends = _row_ends(layout).tobytes()
         self._slots[slot][:length] = bytes(block.data)
         self._slots[slot][length : length + len(ends)] = ends
-        lines = self._lines
+        lines = self._lines = self._lines if block.start.member == self._position.member else 0
         if layout.kind == "jsonl":
             self._lines += bytes(block.data).count(b"\n")
         return SlotTask(
             -1, slot, length, layout.kind, layout.continues, layout.open_end, len(layout.row_ends),
             layout.missing_rows, block.split, block.inexact, block.start.as_json(), block.after.as_json(),
-            block.file_position, lines,
+            block.file_position, block.name, lines,
         )  # fmt: skip

@@ -38,6 +38,8 @@ def manifest_of(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Any]:
         "missing_texts": totals.missing_texts,
         "replaced_bytes": totals.replaced_bytes,
         "inexact_cuts": totals.inexact_cuts,
+        "records": totals.records,
+        "bad_records": {"skipped": totals.bad_records, "first": totals.bad},
         "seconds": round(totals.seconds, 3),
         "time_s": {what: round(took_s, 3) for what, took_s in totals.time_s.items()},
         "peak_rss_bytes": totals.peak_rss_bytes,

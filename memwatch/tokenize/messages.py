@@ -15,13 +15,14 @@ from memwatch.tokenize.settings import Split
 class Counts:
     """What a block held, beside its tokens."""
 
-    __slots__ = ("documents", "missing_texts", "records", "replaced_bytes")
+    __slots__ = ("bad", "documents", "missing_texts", "records", "replaced_bytes")
 
     def __init__(self, documents: int = 0, missing_texts: int = 0, replaced_bytes: int = 0, records: int = 0) -> None:
         self.documents = documents
         self.missing_texts = missing_texts
         self.replaced_bytes = replaced_bytes
         self.records = records
+        self.bad: list[tuple[int, str]] = []  # skipped records: their number in the block, from 1, and what is wrong
 
 
 class ReadTask(NamedTuple):
@@ -51,6 +52,7 @@ class SlotTask(NamedTuple):
     start: dict[str, Any]
     after: dict[str, Any]
     file_position: int
+    name: str
     lines_before: int
 
 
@@ -97,6 +99,9 @@ class Encoded(NamedTuple):
     missing_texts: int
     replaced_bytes: int
     inexact_cuts: int
+    records: int
+    bad: tuple[tuple[str, int, str], ...]  # skipped records: the input's name, their number in the block, the problem
+    checksum: str  # of the text
     val_ranges: tuple[tuple[int, int], ...]
     mark: tuple[int, dict[str, Any]] | None  # a number of train tokens in this block, and the position that follows
     after: dict[str, Any]

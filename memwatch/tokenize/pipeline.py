@@ -19,7 +19,7 @@ from memwatch.model.units import MIB
 from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.checkpoint import Totals
 from memwatch.tokenize.crew import Crew, CrewMember
-from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.messages import (
     BlockFailed,
@@ -66,6 +66,7 @@ class PipelineLimits:
     block_bytes: int
     task_bytes: int
     held_bytes: int | None  # in memory mode: switch to shards beyond this
+    bad_limit: str  # the share of records that may be skipped
 
 
 class Pipeline:
@@ -92,7 +93,7 @@ class Pipeline:
         self._meter = meter
         self._save_checkpoint = save_checkpoint
         self._has_room = has_room
-        self._tally = Tally(inputs, start, totals)
+        self._tally = Tally(inputs, start, totals, limits.bad_limit)
         self._tasks = TaskSource(inputs, start, limits.task_bytes, limits.block_bytes, self._request_footers)
         # Blocks by number: who has them, what came back before its turn, and what was placed and is not written yet.
         self._owners: dict[int, CrewMember] = {}

@@ -1,4 +1,4 @@
-"""Blocks of parquet rows: many whole rows, or a part of one that is larger than a block."""
+"""Blocks of rows: many whole rows, or a part of one that is larger than a block."""
 
 from dataclasses import replace
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from memwatch.tokenize.blocks import Block, BlockLayout, ReadPosition
 from memwatch.tokenize.cuts import TextCuts
-from memwatch.tokenize.inputs import Input
-from memwatch.tokenize.rows import RowBatch, Rows
+from memwatch.tokenize.inputs.input_source import Input
+from memwatch.tokenize.inputs.row_reader import RowBatch, open_rows
 from memwatch.tokenize.settings import Split
 from memwatch.tokenize.split import Units, val_rows
 
@@ -24,7 +24,8 @@ class RowBlocks:
         stop_group: int | None,
     ) -> None:
         self.ended = False
-        self._rows = Rows(source, column, start.row_group, start.row, stop_group)
+        self._name = source.name
+        self._rows = open_rows(source, column, start.row_group, start.row, stop_group)
         self._cuts = cuts
         self._units = units
         # Where each row group begins, as if the file held nothing but this column, unpacked.
@@ -68,9 +69,9 @@ class RowBlocks:
             missing = int(np.count_nonzero(is_missing))
             ends = ends[~is_missing]
         after = replace(at, row_group=batch.group, row=batch.row + stop, offset=at.offset + end - start)
-        layout = BlockLayout("parquet", row_ends=ends - start, missing_rows=missing)
+        layout = BlockLayout("rows", row_ends=ends - start, missing_rows=missing)
         self._next = stop
-        return Block(batch.texts[start:end], layout, side, False, at, after, self._rows.file_position)
+        return Block(batch.texts[start:end], layout, side, False, at, after, self._rows.file_position, self._name)
 
     def _part_of_row(self, batch: RowBatch, start: int, at: ReadPosition, limit: int) -> Block:
         row = batch.row + self._next
@@ -86,9 +87,9 @@ class RowBlocks:
             after = replace(after, row=row + 1, row_offset=0)
         else:
             after = replace(after, row=row, row_offset=at.row_offset + cut.at)
-        layout = BlockLayout("parquet", at.row_offset > 0, not is_last, row_ends=(cut.at,))
+        layout = BlockLayout("rows", at.row_offset > 0, not is_last, row_ends=(cut.at,))
         side, _ = self._side(batch.group, row)
-        return Block(window[: cut.at], layout, side, cut.inexact, at, after, self._rows.file_position)
+        return Block(window[: cut.at], layout, side, cut.inexact, at, after, self._rows.file_position, self._name)
 
     def _side(self, group: int, row: int) -> tuple[Split, int | None]:
         """The side of a row, and the row at which that changes in its group."""

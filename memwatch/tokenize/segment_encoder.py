@@ -14,7 +14,8 @@ from memwatch.errors import MemwatchError
 from memwatch.tokenize.blocks import Block, BlockOpener, BlockSource, ReadPosition, Stop
 from memwatch.tokenize.encoding import BadBytes, BadRecord, BlockEncoder
 from memwatch.tokenize.engines import Tokens
-from memwatch.tokenize.inputs import Input, PlainFile
+from memwatch.tokenize.inputs.input_source import Input
+from memwatch.tokenize.inputs.plain_file import PlainFile
 from memwatch.tokenize.messages import Counts, ReadTask
 from memwatch.tokenize.pagecache import STEP_BYTES
 
@@ -37,6 +38,9 @@ class Piece(NamedTuple):
     counts: Counts
     reading_s: float
     encoding_s: float
+    lines_before: int | None = (
+        None  # in the input, or in the member of an archive; None if it was entered in the middle
+    )
 
 
 @dataclass(slots=True)
@@ -95,6 +99,7 @@ def encode_blocks(
     block_bytes: int,
     began_s: float = 0.0,
 ) -> Iterator[Piece]:
+    lines = position.lines
     while True:
         try:
             block = blocks.next(position, block_bytes)
@@ -103,9 +108,12 @@ def encode_blocks(
         read_s = time.monotonic()
         if block is None:
             return
-        tokens, counts = encode_block(encoder, block, source, lines_before=None)
+        lines = lines if block.start.member == position.member else 0
+        lines_before = None if source.is_plain or source.has_rows else lines
+        tokens, counts = encode_block(encoder, block, source, lines_before)
+        lines += counts.records
         encoded_s = time.monotonic()
-        yield Piece(block, tokens, counts, read_s - began_s, encoded_s - read_s)
+        yield Piece(block, tokens, counts, read_s - began_s, encoded_s - read_s, lines_before)
         position = block.after
         began_s = time.monotonic()
 
@@ -114,16 +122,21 @@ def encode_block(
     encoder: BlockEncoder, block: Block, source: Input, lines_before: int | None
 ) -> tuple[Tokens, Counts]:  # fmt: skip
     """Without `lines_before` the lines of the input before the block are counted when one has to be named."""
+    if block.inexact and encoder.settings.exact:
+        raise BadInput(
+            f"{block.name} has no safe place to cut before byte {block.after.offset}, so its tokens may differ there "
+            "from those of the whole text; leave out --exact to accept that"
+        )
     try:
         return encoder.encode(bytes(block.data), block.layout)
     except BadRecord as error:
         if lines_before is None:
             lines_before = _lines_before(source, block.start.offset)
-        raise BadInput(f"line {lines_before + error.line} of {source.name} {error}") from error
+        raise BadInput(f"line {lines_before + error.line} of {block.name} {error}") from error
     except BadBytes as error:
-        raise BadInput(f"{source.name} at byte {block.start.offset + error.offset} {error}") from error
+        raise BadInput(f"{block.name} at byte {block.start.offset + error.offset} {error}") from error
     except MemwatchError as error:
-        raise EngineFailed(f"{source.name} at byte {block.start.offset}: {error}") from error
+        raise EngineFailed(f"{block.name} at byte {block.start.offset}: {error}") from error
 
 
 def _lines_before(source: Input, offset: int) -> int:

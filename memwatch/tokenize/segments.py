@@ -1,7 +1,7 @@
 """Which segments the inputs have: a function of their sizes and footers alone.
 
 A segment is a range of one input that is encoded on its own. Plain inputs are cut by a grid of bytes; the real ends are
-the first cuts at or after its offsets (blocks.py). Parquet is cut between row groups. What can only be read from the
+the first cuts at or after its offsets (blocks.py). Rows are cut between row groups. What can only be read from the
 front, packed files and very large row groups, is one segment that is fed to the workers in blocks.
 """
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from memwatch.model.units import MIB
 from memwatch.tokenize.blocks import ReadPosition
-from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.inputs.input_source import Input
 
 # A row group up to this size is read by one worker, which holds all its tokens.
 LARGEST_OWN_GROUP_BYTES = 32 * MIB
@@ -34,7 +34,7 @@ def segments_of(
     """The segments of one input from a position on, each of about a size. Parquet needs its row groups."""
     if source.is_plain:
         yield from _grid(number, source.size_bytes or 0, size_bytes, start.offset)
-    elif source.kind == "parquet":
+    elif source.has_rows:
         assert groups is not None
         yield from _row_groups(number, groups, size_bytes, start.row_group)
     else:

@@ -10,6 +10,7 @@ import itertools
 import os
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from memwatch.decide.reserve import default_reserve_bytes
@@ -21,17 +22,20 @@ from memwatch.storage.address import is_remote
 from memwatch.tokenize import checkpoint as checkpoints
 from memwatch.tokenize import manifest as manifests
 from memwatch.tokenize.apart import apart_if_remote
+from memwatch.tokenize.bad_records import check_bad_records
 from memwatch.tokenize.blocks import BlockOpener, ReadPosition
 from memwatch.tokenize.checkpoint import PARTIAL, Checkpoint, Totals
 from memwatch.tokenize.crew import Crew
 from memwatch.tokenize.formats import Names
-from memwatch.tokenize.inputs import Input, find_inputs
+from memwatch.tokenize.inputs.finding import find_inputs
+from memwatch.tokenize.inputs.input_source import Input
+from memwatch.tokenize.inputs.reading_memory import reading_memory
 from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.outputs import FileRecord, Outputs, OutputState, publish
 from memwatch.tokenize.pipeline import Pipeline, PipelineLimits
 from memwatch.tokenize.plan import Plan, cores_here, least_bytes, plan, usual_limit_bytes
 from memwatch.tokenize.progress_report import Meter
-from memwatch.tokenize.rows import reading_memory
+from memwatch.tokenize.resume_check import check_resumable, check_untouched
 from memwatch.tokenize.rss import guarded_peak_bytes
 from memwatch.tokenize.settings import TokenizeRequest
 from memwatch.tokenize.sizing import Expected
@@ -68,6 +72,10 @@ class Session:
         return [source.path for source in self._inputs]
 
     @property
+    def _opener(self) -> BlockOpener:
+        return BlockOpener(self._inputs, self._settings, self._encoding)
+
+    @property
     def _names(self) -> Names:
         first = self._inputs[0]
         return Names.of_run(self._settings, "stdin" if first.is_standard_input else Path(first.path).name)
@@ -93,9 +101,11 @@ class Session:
             raise MemwatchError(f"cannot write to {self._folder}: {error.strerror or error}") from error
 
     def _look_at_inputs(self) -> None:
-        settings = self._settings
-        asked, any_bytes = self._request.inputs, self._request.any_bytes
-        self._inputs = apart_if_remote(asked, lambda: find_inputs(asked, settings.text_column, any_bytes))
+        request = self._request
+        self._inputs = apart_if_remote(
+            request.inputs,
+            lambda: find_inputs(request.inputs, input_format=request.input_format, any_bytes=request.any_bytes),
+        )
         if all(source.size_bytes == 0 for source in self._inputs):
             names = ", ".join(source.name for source in self._inputs)
             raise MemwatchError(f"{names} is empty: nothing to tokenize")
@@ -132,7 +142,13 @@ class Session:
             # Without a checkpoint, what lies there was never promised to anyone.
             checkpoints.drop_partial_folder(self._partial)
             return None
-        checkpoint.check_same_job(self._settings, self._inputs)
+        may_change = self._request.resume_changed
+        note = partial(show_note, self._channel)
+        apart_if_remote(
+            self._addresses, lambda: check_resumable(checkpoint, self._settings, self._opener, may_change, note)
+        )
+        if self._settings.exact and checkpoint.totals.inexact_cuts:
+            raise MemwatchError("the partial run has inexact cuts; leave out --exact, or add --fresh to start over")
         self._replaces = checkpoint.replaces
         if checkpoint.totals.tokens:
             show_note(self._channel, self._resumes_at(checkpoint.totals))
@@ -195,7 +211,7 @@ class Session:
             total_bytes = _total_bytes(self._inputs)
             meter = Meter(total_bytes, self._encoding.token_bytes, expected)
             task_bytes = self._plan.task_bytes(resources.block_bytes, total_bytes)
-            limits = PipelineLimits(resources.block_bytes, task_bytes, self._held_limit())
+            limits = PipelineLimits(resources.block_bytes, task_bytes, self._held_limit(), self._request.bad_limit)
             holds = self._settings.mode == "memory" and not outputs.sharded
             pipeline = Pipeline(
                 self._inputs, checkpoint.position, crew, outputs, totals, limits, self._signals, self._channel, meter,
@@ -203,7 +219,7 @@ class Session:
             )  # fmt: skip
             pipeline.run()
             self._signals.finish()
-            self._check_inputs_again(totals)
+            self._check_inputs_again(totals, pipeline.position)
             if crew.engine is not None and crew.engine not in totals.engines:
                 totals.engines.append(crew.engine)
             pipeline.finish()
@@ -222,9 +238,8 @@ class Session:
         except MemwatchError:
             self._drop_if_nothing_made(totals)
             raise
-        opener = BlockOpener(self._inputs, self._settings, self._encoding)
         resources = self._request.resources
-        return Crew(self._plan, opener, self._settings, resources, self._encoding, ranks, not_for_others)
+        return Crew(self._plan, self._opener, self._settings, resources, self._encoding, ranks, not_for_others)
 
     def _planned(self) -> Plan:
         token_bytes, workers = self._encoding.token_bytes, self._request.resources.workers
@@ -264,16 +279,13 @@ class Session:
                 "free disk space, or choose another --out"
             )
 
-    def _check_inputs_again(self, totals: Totals) -> None:
-        apart_if_remote(self._addresses, self._check_unchanged)
+    def _check_inputs_again(self, totals: Totals, position: ReadPosition) -> None:
+        apart_if_remote(self._addresses, lambda: check_untouched(self._opener, totals, position))
+        check_bad_records(totals.bad_records, totals.records, self._request.bad_limit, totals.bad, grace=0)
         if totals.text_bytes == 0:
             self._drop_if_nothing_made(totals)
             names = ", ".join(source.name for source in self._inputs)
             raise MemwatchError(f"{names} is empty: nothing to tokenize")
-
-    def _check_unchanged(self) -> None:
-        for source in self._inputs:
-            source.check_unchanged()
 
     def _drop_if_nothing_made(self, totals: Totals) -> None:
         if totals.tokens == 0:

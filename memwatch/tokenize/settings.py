@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from memwatch.model.units import KIB, MIB
+from memwatch.tokenize.inputs.input_formats import Kind
 
 Split = Literal["train", "val"]
 Mode = Literal["stream", "shard", "memory"]
 Format = Literal["bin", "llmc", "npy"]
 Errors = Literal["replace", "ignore", "strict"]
+BadRecords = Literal["stop", "skip"]
 
 DEFAULT_SHARD_TOKENS = {"bin": 500_000_000, "llmc": 100_000_000, "npy": 100_000_000}
 # llm.c and build-nanogpt read shards; nanoGPT reads one file.
@@ -23,6 +25,11 @@ DEFAULT_MODE: dict[str, Mode] = {"bin": "stream", "llmc": "shard", "npy": "shard
 DEFAULT_MAX_MEMORY_BYTES = 512 * MIB
 DEFAULT_BLOCK_BYTES = 1 * MIB
 FLOOR_BLOCK_BYTES = 256 * KIB
+
+
+# Settings that decide only whether a run stops: one that has stopped goes on with others.
+MAY_CHANGE = ("bad_records", "exact")
+DEFAULT_BAD_LIMIT = "0.01"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,8 @@ class TokenizeSettings:
     errors: Errors = "replace"
     text_column: str = "text"
     name: str | None = None  # of the output files, where the format has one
+    bad_records: BadRecords = "stop"
+    exact: bool = False  # an inexact cut is an error
 
     @property
     def val_fraction(self) -> Fraction:
@@ -50,8 +59,11 @@ class TokenizeSettings:
         return [
             f"--{name.replace('_', '-')} was {recorded.get(name)!r} and is now {now[name]!r}"
             for name in now
-            if recorded.get(name) != now[name]
+            if recorded.get(name) != now[name] and name not in MAY_CHANGE
         ]
+
+    def changeable(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in MAY_CHANGE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,5 +83,8 @@ class TokenizeRequest:
     settings: TokenizeSettings
     resources: Resources
     any_bytes: bool = False  # take input that does not look like text
+    input_format: Kind | None = None  # of all inputs, whatever they look like
+    bad_limit: str = DEFAULT_BAD_LIMIT  # the share of records that may be skipped
+    resume_changed: bool = False
     fresh: bool = False
     force: bool = False

@@ -12,7 +12,8 @@ from memwatch.errors import MemwatchError
 from memwatch.model.units import KIB
 from memwatch.tokenize.blocks import Block, BlockLayout, BlockOpener, BlockReader, ReadPosition
 from memwatch.tokenize.cuts import Cuts, RecordCuts, TextCuts
-from memwatch.tokenize.inputs import Input, PlainFile
+from memwatch.tokenize.inputs.input_source import Input
+from memwatch.tokenize.inputs.plain_file import PlainFile
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 
@@ -103,6 +104,7 @@ def _pieces(source: Input, settings: TokenizeSettings, encoding: Encoding, count
 def _spread_pieces(source: Input, cuts: Cuts, most: int) -> list[Block]:
     assert source.size_bytes is not None
     found: list[Block] = []
+    layout = BlockLayout("jsonl" if source.kind == "jsonl" else "text")
     file = PlainFile(source)
     try:
         count = min(most, -(-source.size_bytes // PIECE_BYTES))
@@ -113,7 +115,7 @@ def _spread_pieces(source: Input, cuts: Cuts, most: int) -> list[Block]:
             cut = cuts.block_end(view.data, 0, len(view.data), at_end=view.at_end)
             if cut is not None and cut.at > start:
                 at = ReadPosition(offset=offset + start)
-                found.append(Block(view.data[start : cut.at], BlockLayout(source.kind), "train", False, at, at, 0))
+                found.append(Block(view.data[start : cut.at], layout, "train", False, at, at, 0, source.name))
     finally:
         file.close()
     return found

@@ -133,11 +133,26 @@ class SplitWalk:
             if beyond is not None and beyond <= group_end:
                 taken_from = unit.threshold * (beyond - end)
                 end = beyond if goal - end > taken_from else end
-            if end > start:
+            # At the end of a text the range is empty, but may go on in the next one.
+            if end > start or beyond == start:
                 self.val_start, self.val_end = start, end
                 owed -= end - start
         self.owed = owed
         self.next_unit += 1
+
+    def go_on(self, offset: int, boundaries: Boundaries) -> None:
+        """At the start of a text that follows another, in an archive: a range that ended with that one may go on."""
+        if self.units is None or not self.next_unit or self.val_end != offset or self.owed <= 0:
+            return
+        unit = self.units.unit(self.next_unit - 1)
+        goal = min(offset + self.owed, unit.group_end - self.before)
+        if goal > offset:
+            end, beyond = boundaries.around(offset, goal)
+            if beyond is not None and goal - end > unit.threshold * (beyond - end):
+                end = beyond
+            if end > offset:
+                self.val_start, self.val_end = offset, end
+                self.owed -= end - offset
 
     def edge_after(self, offset: int) -> int | None:
         """The first change of sides after an offset, of the range that was found last."""

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+from memwatch.tokenize.bad_records import LISTED_RECORDS, check_bad_records, listed_bad
 from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.checkpoint import Totals
-from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.inputs.checksum import Checksum
+from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.messages import Encoded
 
 MOST_MARKS = 256
@@ -12,7 +14,8 @@ FIRST_MARK_STRIDE_BYTES = 4 << 20
 
 
 class Tally:
-    def __init__(self, inputs: list[Input], start: ReadPosition, totals: Totals) -> None:
+    def __init__(self, inputs: list[Input], start: ReadPosition, totals: Totals, bad_limit: str) -> None:
+        self._bad_limit = bad_limit
         self.totals = totals
         self.position = start
         self._inputs = inputs
@@ -46,12 +49,13 @@ class Tally:
         after = ReadPosition.from_json(encoded.after)
         source = self._inputs[after.input]
         base = 0
-        if source.kind == "parquet":
+        if source.has_rows:
             # How much text comes before these rows shows only here.
             base = self.position.offset if self.position.input == after.input else 0
             after = replace(after, offset=base + encoded.text_bytes)
         self._mark(encoded, base)
-        self.position = after
+        self._count_records(encoded, after)
+        self.position = self._read_up_to(after, encoded)
         self._count_bytes(encoded, after, source)
         totals.train_tokens += encoded.train_tokens
         totals.val_tokens += encoded.val_tokens
@@ -61,6 +65,32 @@ class Tally:
         totals.inexact_cuts += encoded.inexact_cuts
         for start, end in encoded.val_ranges:
             self._count_range(after.input, base + start, base + end)
+
+    def _read_up_to(self, after: ReadPosition, encoded: Encoded) -> ReadPosition:
+        """The position with what was read of the input before it: its checksum, and the number of its records."""
+        before = self.position
+        if before.input != after.input:
+            if before.offset:
+                self.totals.finished_inputs.append([before.input, before.offset, before.digest, before.member])
+            before = ReadPosition(after.input)
+        checksum = Checksum(before.digest)
+        checksum.append(encoded.checksum, encoded.text_bytes)
+        lines = self._lines_before(after) + encoded.records
+        return replace(after, digest=checksum.hex, lines=lines)
+
+    def _lines_before(self, after: ReadPosition) -> int:
+        is_same = (self.position.input, self.position.member) == (after.input, after.member)
+        return self.position.lines if is_same else 0
+
+    def _count_records(self, encoded: Encoded, after: ReadPosition) -> None:
+        totals = self.totals
+        totals.records += encoded.records
+        totals.bad_records += len(encoded.bad)
+        room = max(LISTED_RECORDS - len(totals.bad), 0)
+        lines = self._lines_before(after)
+        totals.bad += [listed_bad(name, lines + number, problem) for name, number, problem in encoded.bad[:room]]
+        if encoded.bad:
+            check_bad_records(totals.bad_records, totals.records, self._bad_limit, totals.bad)
 
     def _count_bytes(self, encoded: Encoded, after: ReadPosition, source: Input) -> None:
         """A parquet file's end is read more than once, and a small one is all end: never more than there is."""

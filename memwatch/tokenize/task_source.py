@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.blocks import ReadPosition
-from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.messages import Feed, Footers, ReadTask
 from memwatch.tokenize.segments import Groups, Segment, segments_of
 
@@ -60,7 +60,7 @@ class TaskSource:
 
     def _enter(self) -> bool:
         source = self._inputs[self._input]
-        if source.kind == "parquet":
+        if source.has_rows:
             # The next file's footer is read meanwhile.
             for number in (self._input, self._input + 1):
                 self._request(number)
@@ -74,7 +74,7 @@ class TaskSource:
         return True
 
     def _request(self, number: int) -> None:
-        is_wanted = number < len(self._inputs) and self._inputs[number].kind == "parquet"
+        is_wanted = number < len(self._inputs) and self._inputs[number].has_rows
         if is_wanted and number not in self._requested:
             self._requested.add(number)
             self._request_footers(number)

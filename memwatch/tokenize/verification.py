@@ -17,7 +17,8 @@ from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import Tiktoken
 from memwatch.tokenize.formats import HEADER_BYTES, header
 from memwatch.tokenize.hasher import sha256_of
-from memwatch.tokenize.inputs import Input, look_at
+from memwatch.tokenize.inputs.finding import look_at
+from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.plan import cores_here
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
@@ -123,7 +124,8 @@ def _same_inputs(names: tuple[str, ...], manifest: dict[str, Any]) -> list[Input
         raise MemwatchError(f"the output has {len(recorded)} inputs; name each with --input, in the original order")
     inputs = []
     for name, then in zip(names, recorded, strict=True):
-        now = look_at(name, manifest["settings"]["text_column"], any_bytes=True)
+        input_format = then["input_format"] if then.get("archive") else then["kind"]
+        now = look_at(name, input_format=input_format, any_bytes=True)
         if now.fingerprint is None or now.fingerprint != then["fingerprint"]:
             raise MemwatchError(f"{now.name} differs from the input in the manifest ({then['path']})")
         inputs.append(now)

@@ -22,6 +22,7 @@ from memwatch.tokenize.blocks import Block, BlockLayout, BlockOpener, ReadPositi
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.feeder import ROW_END_BYTES, ROW_END_TYPE
+from memwatch.tokenize.inputs.checksum import Checksum
 from memwatch.tokenize.messages import (
     BlockFailed,
     Encoded,
@@ -60,12 +61,15 @@ class EncodedBlock:
         self.mark: tuple[int, dict[str, Any]] | None = None
         self.after: ReadPosition | None = None
         self.text_bytes = self.documents = self.missing_texts = self.replaced_bytes = self.inexact_cuts = 0
+        self.records = 0
+        self.bad: list[tuple[str, int, str]] = []
+        self._checksum = Checksum()
         self.file_position = self._base = 0
         self.reading_s = self.encoding_s = 0.0
 
     def add(self, piece: Piece) -> None:
         block = piece.block
-        if self.after is None and block.layout.kind == "parquet":
+        if self.after is None and block.layout.kind == "rows":
             self._base = block.start.offset  # How much text comes before these rows is not known here.
         start, after = block.start.offset - self._base, block.after.offset - self._base
         if block.split == "val":
@@ -73,6 +77,9 @@ class EncodedBlock:
         elif not block.layout.continues and self.mark is None:
             self.mark = (self.tokens("train"), {**block.start.as_json(), "offset": start})
         self._parts[block.split].append(piece.tokens.astype(self._dtype))
+        self._checksum.update(block.data)
+        self.bad += [(block.name, self.records + number, problem) for number, problem in piece.counts.bad]
+        self.records += piece.counts.records
         self.text_bytes += block.length
         self.documents += piece.counts.documents
         self.missing_texts += piece.counts.missing_texts
@@ -96,8 +103,8 @@ class EncodedBlock:
         after = {} if self.after is None else self.after.as_json()
         return Encoded(
             number, slot, self.tokens("train"), self.tokens("val"), self.text_bytes, self.file_position, self.documents,
-            self.missing_texts, self.replaced_bytes, self.inexact_cuts, tuple(self.val_ranges), self.mark, after,
-            self.reading_s, self.encoding_s,
+            self.missing_texts, self.replaced_bytes, self.inexact_cuts, self.records, tuple(self.bad),
+            self._checksum.hex, tuple(self.val_ranges), self.mark, after, self.reading_s, self.encoding_s,
         )  # fmt: skip
 
 
@@ -183,7 +190,8 @@ class Worker:
         ends = array(ROW_END_TYPE, slot[task.length : task.length + ROW_END_BYTES * task.rows])
         layout = BlockLayout(task.kind, task.continues, task.open_end, ends, task.missing_rows)  # type: ignore[arg-type]
         start, after = ReadPosition.from_json(task.start), ReadPosition.from_json(task.after)
-        block = Block(slot[: task.length], layout, task.split, task.inexact, start, after, task.file_position)
+        data = slot[: task.length]
+        block = Block(data, layout, task.split, task.inexact, start, after, task.file_position, task.name)
         began_s = time.monotonic()
         source = self._opener.inputs[start.input]
         tokens, counts = encode_block(self._encoder, block, source, task.lines_before)
@@ -222,10 +230,10 @@ class Worker:
         self._renewed_bytes = (rss_bytes(os.getpid()) or 0) - self._held_bytes
 
     def _footers(self, number: int) -> Footers:
-        from memwatch.tokenize.rows import Rows
+        from memwatch.tokenize.inputs.row_reader import open_rows
 
         try:
-            rows = Rows(self._opener.inputs[number], self._opener.settings.text_column)
+            rows = open_rows(self._opener.inputs[number], self._opener.settings.text_column)
             try:
                 return Footers(number, tuple(rows.group_sizes()))
             finally:

@@ -17,7 +17,7 @@ from memwatch.estimate.report import as_lines
 from memwatch.estimate.sampling import Sampled
 from memwatch.estimate.statistics import Range
 from memwatch.model.units import GIB, MIB
-from memwatch.tokenize.inputs import Input
+from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.vocabulary import encoding_named
 from tests.helpers import Finished, error_of, memwatch, read_tokens
 from tests.texts import code, prose, repeated, shuffled

@@ -21,7 +21,8 @@ from memwatch.estimate.statistics import Range
 from memwatch.tokenize.blocks import BlockReader, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import Engine, choose
-from memwatch.tokenize.inputs import Input, look_at
+from memwatch.tokenize.inputs.finding import look_at
+from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.settings import Resources, TokenizeRequest, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, rank_file
 from tests.helpers import cached_bytes
@@ -54,7 +55,7 @@ def sample_all(engine: Engine, gpt2: Encoding, monkeypatch: pytest.MonkeyPatch) 
 @pytest.fixture
 def sample(sample_all: Callable[..., list[Sampled]]) -> Sample:
     def sampled(path: Path, **options: Any) -> Sampled:
-        [found] = sample_all([look_at(str(path), "text", any_bytes=True)], **options)
+        [found] = sample_all([look_at(str(path), any_bytes=True)], **options)
         return found
 
     return sampled
@@ -72,7 +73,7 @@ def truth(engine: Engine, gpt2: Encoding) -> Callable[..., int]:
     """Tokens of a file, all of it."""
 
     def counted(path: Path, settings: TokenizeSettings = SETTINGS) -> int:
-        reader = BlockReader([look_at(str(path), "text", any_bytes=True)], settings, gpt2, ReadPosition())
+        reader = BlockReader([look_at(str(path), any_bytes=True)], settings, gpt2, ReadPosition())
         encoder = BlockEncoder(engine, gpt2, settings)
         tokens = 0
         while (block := reader.next(1 << 20)) is not None:
@@ -194,7 +195,7 @@ def test_many_files_share_the_pieces_and_each_gets_its_line(
     paths = [tmp_path / f"{number:03}.txt" for number in range(200)]
     for path in paths:
         path.write_bytes(shuffled([prose(), code()], rng.randint(1, 200_000), rng))
-    found = sample_all([look_at(str(path), "text") for path in paths])
+    found = sample_all([look_at(str(path)) for path in paths])
     tokens = [truth(path) for path in paths]
     assert sum(each.tokens.estimate for each in found) == pytest.approx(sum(tokens), rel=0.02)
     inside = sum(each.tokens.low <= count <= each.tokens.high for each, count in zip(found, tokens, strict=True))
@@ -210,7 +211,7 @@ def test_files_whose_turn_never_comes_are_taken_to_be_like_the_others(
     text = prose()[:200_000]
     for path in paths:
         path.write_bytes(gzip.compress(text) if packing else text)
-    found = sample_all([look_at(str(path), "text") for path in paths], seconds=0)
+    found = sample_all([look_at(str(path)) for path in paths], seconds=0)
     assert sum(each.pieces > 0 for each in found) <= sampling.LEAST_PIECES
     seen = next(each for each in found if each.pieces)
     unseen = next(each for each in found if not each.pieces)
@@ -327,7 +328,7 @@ def test_a_file_that_grows_is_said_to(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_file_that_shrinks_is_said_to(tmp_path: Path, sample_all: Callable[..., list[Sampled]]) -> None:
     path = tmp_path / "shrinking.txt"
     path.write_bytes(repeated(prose(), 18 * MEGABYTE))
-    source = look_at(str(path), "text")
+    source = look_at(str(path))
     path.write_bytes(b"")
     with pytest.raises(MemwatchError, match="became shorter during sampling"):
         sample_all([source])

@@ -1,7 +1,6 @@
 """The smaller parts: the plan, progress, positions, checkpoints, inputs, the channel."""
 
 import json
-import os
 import socket
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +16,7 @@ from memwatch.model.sample import Limit, Memory, Sample
 from memwatch.model.units import GIB, MIB
 from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.checkpoint import Checkpoint, Totals, load, save
-from memwatch.tokenize.inputs import expand, look_at
+from memwatch.tokenize.inputs.finding import expand, look_at
 from memwatch.tokenize.outputs import FileRecord, OutputState, PartState
 from memwatch.tokenize.plan import (
     COORDINATOR_BYTES,
@@ -143,23 +142,23 @@ def test_patterns_are_expanded_and_names_are_not(tmp_path: Path) -> None:
         ("a.txt", b'{"text": "a txt is a text"}\n', "text"),
         ("a.jsonl", b"not checked here\n", "jsonl"),
         ("a", b'{"text": "records"}\n{"text": 1}\n', "jsonl"),
-        ("a", b'{"body": "no such field"}\n', "text"),
+        ("a", b'{"body": "no such field"}\n', "jsonl"),
         ("a", b"{ just a brace }\n", "text"),
         ("a.csv", b"a,b\n", "text"),
     ],
 )
 def test_an_input_is_known_by_name_and_content(name: str, data: bytes, kind: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(data)
-    assert look_at(str(tmp_path / name), "text").kind == kind
+    assert look_at(str(tmp_path / name)).kind == kind
 
 
 def test_a_change_anywhere_in_a_small_file_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"x" * 50_000)
-    before = look_at(str(path), "text")
-    assert look_at(str(path), "text").change_since(before.as_json()) is None
-    os.utime(path, ns=(1, 1))
-    assert "was modified" in (look_at(str(path), "text").change_since(before.as_json()) or "")
+    before = look_at(str(path))
+    assert look_at(str(path)).change_since(before.as_json()) is None
+    path.write_bytes(b"x" * 25_000 + b"y" + b"x" * 24_999)
+    assert "has changed contents" in (look_at(str(path)).change_since(before.as_json()) or "")
 
 
 def test_a_stalled_listener_does_not_stall_the_job() -> None:

@@ -14,7 +14,7 @@ from memwatch.tokenize import cuts, split
 from memwatch.tokenize.blocks import BlockOpener, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import Engine, Gigatoken
-from memwatch.tokenize.inputs import look_at
+from memwatch.tokenize.inputs.finding import look_at
 from memwatch.tokenize.messages import ReadTask
 from memwatch.tokenize.segment_encoder import OpenFiles, encode_segment
 from memwatch.tokenize.segments import LARGEST_OWN_GROUP_BYTES, segments_of
@@ -42,7 +42,7 @@ def _in_segments(
     path: Path, settings: TokenizeSettings, encoding: Encoding, engine: Engine, size: int, limit: int
 ) -> tuple[list[int], list[int], int, int]:
     """Every segment by itself, the last one first."""
-    source = look_at(str(path), settings.text_column, any_bytes=True)
+    source = look_at(str(path), any_bytes=True)
     opener = BlockOpener([source], settings, encoding)
     encoder = BlockEncoder(engine, encoding, settings)
     groups = None
@@ -105,7 +105,7 @@ def test_segments_of_records_are_the_whole(name: str, size: int, fast: Engine, g
 
 def test_a_large_row_group_is_fed_and_small_ones_are_joined(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["x"]}), tmp_path / "a.parquet")
-    source = look_at(str(tmp_path / "a.parquet"), "text")
+    source = look_at(str(tmp_path / "a.parquet"))
     groups = [(10, 1), (10, 1), (LARGEST_OWN_GROUP_BYTES + 1, 9), (10, 1), (95, 1), (10, 1)]
     found = [tuple(segment) for segment in segments_of(3, source, groups, 100, ReadPosition())]
     assert found == [(3, 0, 2, False), (3, 2, 3, True), (3, 3, 4, False), (3, 4, 5, False), (3, 5, 6, False)]

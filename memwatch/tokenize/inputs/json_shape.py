@@ -1,0 +1,123 @@
+"""JSON: whether the beginning of an input looks like it, what shape it has, and where a record has its text."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+LINES_LOOKED_AT = 32
+LISTED_FIELDS = 20
+_KEY = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*:')
+_OBJECT = re.compile(r'\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\})')
+
+
+@dataclass(frozen=True, slots=True)
+class JsonShape:
+    """`records`: one object a line. `array`, `object`: all in one value."""
+
+    what: Literal["records", "array", "object"]
+    fields: tuple[str, ...] = ()
+
+
+def json_shape(head: bytes, is_whole: bool) -> JsonShape | None:
+    """None if it does not look like JSON. `is_whole` says that nothing follows the head."""
+    text = head.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace").lstrip()
+    if not text.startswith(("{", "[", "null")):
+        return None
+    values = list(_values_of_lines(text, is_whole))
+    if any(isinstance(value, dict) for value in values):
+        return JsonShape("records")
+    if text.startswith("["):
+        return _array(text, values, is_whole)
+    return _object(text, is_whole) if text.startswith("{") else None
+
+
+class TextField:
+    """The field with the text: by its name, or by the names of fields inside fields with dots between them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._path = name.split(".")
+
+    def of(self, record: dict[str, Any]) -> Any:
+        """None where one of the fields is null. Raises KeyError if there is no such field."""
+        if self.name in record:
+            return record[self.name]
+        value: Any = record
+        for name in self._path:
+            if value is None:
+                return None
+            if not isinstance(value, dict):
+                raise KeyError(name)
+            value = value[name]
+        return value
+
+    def of_all(self, records: list[Any]) -> list[Any]:
+        """As `of`, quickly where the field is no path. May raise TypeError, too."""
+        if len(self._path) == 1:
+            return [record[self.name] for record in records]
+        return [self.of(record) for record in records]
+
+
+def field_names(record: dict[str, Any]) -> list[str]:
+    """As --text-column takes them: fields inside fields with a dot between them."""
+    found: list[str] = []
+    for name, value in record.items():
+        found += [f"{name}.{inner}" for inner in field_names(value)] if value and isinstance(value, dict) else [name]
+    return found
+
+
+def listed(names: Iterable[str]) -> str:
+    shown = sorted(names)
+    more = f" and {len(shown) - LISTED_FIELDS} more" if len(shown) > LISTED_FIELDS else ""
+    return (", ".join(shown[:LISTED_FIELDS]) or "nothing") + more
+
+
+def _values_of_lines(text: str, is_whole: bool) -> Iterator[Any]:
+    """What the first lines hold, each by itself; lines that are no JSON are left out."""
+    lines = text.split("\n", LINES_LOOKED_AT)
+    for line in lines[: LINES_LOOKED_AT if is_whole or len(lines) > LINES_LOOKED_AT else -1]:
+        if line.strip():
+            with suppress(ValueError, RecursionError):
+                yield json.loads(line)
+
+
+def _array(text: str, values: list[Any], is_whole: bool) -> JsonShape | None:
+    """Brackets also begin a line of prose, such as a citation: [1]."""
+    first = text[1:].lstrip()
+    if first.startswith("{") and _OBJECT.match(first):
+        return JsonShape("array", _fields(first))
+    whole: Any = None
+    if is_whole:
+        with suppress(ValueError, RecursionError):
+            whole = json.loads(text)
+    for value in (whole, *values[:1]):
+        if isinstance(value, list) and any(isinstance(item, dict | list | str) for item in value):
+            return JsonShape("array")
+    return None
+
+
+def _object(text: str, is_whole: bool) -> JsonShape | None:
+    if not _OBJECT.match(text):
+        return None
+    line, newline, _ = text.partition("\n")
+    # A record that is damaged, or too long to be seen as a whole, is still a record.
+    if not newline or line.rstrip().endswith("}"):
+        return JsonShape("records")
+    return JsonShape("object", _fields(text))
+
+
+def _fields(text: str) -> tuple[str, ...]:
+    """Of the object that a text begins with, as far as it can be seen."""
+    with suppress(ValueError, RecursionError):
+        value, _ = json.JSONDecoder().raw_decode(text)
+        return tuple(field_names(value))
+    lines = text.splitlines()
+    keys = [match for line in lines[1:] if (match := _KEY.match(line))]
+    indents = [len(match[0]) - len(match[0].lstrip()) for match in keys]
+    found = [match[1] for match, indent in zip(keys, indents, strict=True) if indent == min(indents)]
+    first = _KEY.match(text, 1)
+    return tuple(dict.fromkeys(([first[1]] if first and not found else []) + found))

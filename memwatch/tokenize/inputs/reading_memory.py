@@ -1,0 +1,42 @@
+"""How much memory inputs take to read, beyond the usual: the plan of a run counts with it."""
+
+from contextlib import closing
+
+from memwatch.model.units import MIB
+from memwatch.tokenize.inputs.byte_streams import open_once
+from memwatch.tokenize.inputs.input_source import Input
+from memwatch.tokenize.inputs.packings import window_bytes
+from memwatch.tokenize.inputs.row_reader import open_rows
+from memwatch.tokenize.plan import ReadingMemory
+
+MOST_FILES_LOOKED_AT = 16
+FEEDER_BYTES = 40 * MIB
+# For pyarrow and its buffers, measured.
+WORKER_BYTES = 80 * MIB
+# Windows up to this are in the feeder's share.
+USUAL_WINDOW_BYTES = 8 * MIB
+
+
+def reading_memory(inputs: list[Input], column: str) -> ReadingMemory:
+    rows = [source for source in inputs if source.has_rows]
+    is_fed = any(not source.is_plain for source in inputs)
+    once = FEEDER_BYTES + max(map(_rows_bytes, some(rows), [column] * len(rows)), default=0)
+    zstd = [source for source in inputs if source.packing == "zstd" and not source.is_standard_input]
+    windows = max(map(_window_bytes, some(zstd)), default=0)
+    once += windows if windows > USUAL_WINDOW_BYTES else 0
+    return ReadingMemory(once if is_fed else 0, WORKER_BYTES if rows else 0)
+
+
+def some(sources: list[Input]) -> list[Input]:
+    """Of many, a few stand for all."""
+    return sources[:: max(len(sources) // MOST_FILES_LOOKED_AT, 1)]
+
+
+def _rows_bytes(source: Input, column: str) -> int:
+    with closing(open_rows(source, column)) as rows:
+        return rows.held_bytes()
+
+
+def _window_bytes(source: Input) -> int:
+    with closing(open_once(source.path)) as file:
+        return window_bytes(file.read(32) or b"")

@@ -1,0 +1,94 @@
+"""--bad-records, --bad-limit and --exact."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tests.helpers import Finished, error_of
+from tests.tokenize.inputs.made import jsonl, parquet, saved, tar
+
+Run = Callable[..., Finished]
+GOOD = [f"text {i}" for i in range(1000)]
+BAD = [b'{"text": "torn\n', b'{"body": "x"}\n', b'{"text": 5}\n', b"[1]\n", b"rubbish\n"]
+
+
+def with_bad_lines(lines: bytes) -> tuple[bytes, list[int]]:
+    """The lines with bad ones among them, and the numbers of these."""
+    found = lines.splitlines(keepends=True)
+    numbers = []
+    for i, bad in enumerate(BAD):
+        found.insert(150 * i + 7, bad)
+        numbers.append(150 * i + 8)
+    return b"".join(found), numbers
+
+
+MEMBERS = tar(("a.jsonl", jsonl(GOOD)), ("b.jsonl", with_bad_lines(jsonl(GOOD))[0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "listed"),
+    [
+        ("a.jsonl", with_bad_lines(jsonl(GOOD))[0], "a.jsonl"),
+        ("a.jsonl.gz", gzip.compress(with_bad_lines(jsonl(GOOD))[0]), "a.jsonl.gz"),
+        ("a.tar", MEMBERS, "a.tar:b.jsonl"),
+    ],
+)
+@pytest.mark.parametrize("options", [("--block-size", "2k"), ("--shard-by", "segment", "--segment-size", "5k")])
+def test_skipped_records_are_counted_and_listed_with_their_lines(
+    name: str, data: bytes, listed: str, options: tuple[str, ...], tokenize: Run, tmp_path: Path
+) -> None:
+    path, out = saved(tmp_path, name, data), tmp_path / "out"
+    done = tokenize(path, "--out", out, "--val-ratio", "0", "--bad-records", "skip", *options)
+    assert done.code == 0, done.err
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["bad_records"]["skipped"] == 5
+    _, numbers = with_bad_lines(jsonl(GOOD))
+    found = [(each["file"], each["line"]) for each in manifest["bad_records"]["first"]]
+    assert found == [(str(tmp_path / listed), number) for number in numbers]
+    assert "is not JSON" in manifest["bad_records"]["first"][0]["problem"]
+    assert "has no field 'text' (it has body)" in manifest["bad_records"]["first"][1]["problem"]
+
+
+def test_what_is_left_is_the_output_of_the_good_records(tokenize: Run, tmp_path: Path) -> None:
+    good = saved(tmp_path, "good.jsonl", jsonl(GOOD))
+    mixed = saved(tmp_path, "mixed.jsonl", with_bad_lines(jsonl(GOOD))[0])
+    for path in (good, mixed):
+        assert tokenize(path, "--out", tmp_path / path.stem, "--val-ratio", "0", "--bad-records", "skip").code == 0
+    assert (tmp_path / "good" / "train.bin").read_bytes() == (tmp_path / "mixed" / "train.bin").read_bytes()
+
+
+def test_too_many_bad_records_end_the_run_and_a_higher_limit_resumes_it(tokenize: Run, tmp_path: Path) -> None:
+    path = saved(tmp_path, "a.jsonl", with_bad_lines(jsonl(GOOD[:300]) * 2)[0] * 3)
+    command = (path, "--val-ratio", "0", "--bad-records", "skip", "--bad-limit", "0.001")
+    done = tokenize(*command)
+    assert done.code == 1
+    assert "15 of 1815 records are bad, more than --bad-limit 0.001 allows; the first is line 8 of" in error_of(done)
+    assert tokenize(*command[:-1], "0.01").code == 0
+
+
+def test_rows_that_are_not_utf8_can_be_skipped(tokenize: Run, tmp_path: Path) -> None:
+    column = pa.array([b"fine", b"not \xff", b"fine, too"] * 40, pa.binary())
+    path = saved(tmp_path, "a.parquet", parquet(pa.table({"text": column}), 30))
+    strict = (path, "--val-ratio", "0", "--errors", "strict")
+    assert "bytes that are not UTF-8" in error_of(tokenize(*strict))
+    assert tokenize(*strict, "--bad-records", "skip", "--bad-limit", "1/2").code == 0
+    bad = json.loads((tmp_path / "manifest.json").read_text())["bad_records"]
+    assert bad["skipped"] == 40
+    assert [each["line"] for each in bad["first"]] == list(range(2, 120, 3))
+
+
+def test_exact_refuses_an_inexact_cut_and_the_run_goes_on_without_it(tokenize: Run, tmp_path: Path) -> None:
+    path = saved(tmp_path, "a.txt", b"some words\n" * 1000 + b"\xe0\xb8\x81" * 800_000 + b" and more words" * 1000)
+    done = tokenize(path, "--val-ratio", "0", "--exact")
+    assert done.code == 1
+    assert f"{path} has no safe place to cut before byte" in error_of(done)
+    assert "leave out --exact" in error_of(done)
+    done = tokenize(path, "--val-ratio", "0")
+    assert done.code == 0
+    assert "inexact cuts" in done.out
+    path.write_bytes(b"some words\n" * 1000)
+    assert tokenize(path, "--val-ratio", "0", "--exact", "--force").code == 0
