@@ -80,6 +80,18 @@ _PARTS = {
 }
 
 
+class Quoted(str):
+    """A line of evidence that repeats somebody's own words. `safe` says the same without them, for a page that is sent
+    to somebody else: it is made of known values alone."""
+
+    safe: str
+
+    def __new__(cls, source: str, words: str, safe: str) -> "Quoted":
+        line = super().__new__(cls, f"{source}: {words}")
+        line.safe = f"{source}: {safe}"
+        return line
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     cause: Cause
@@ -91,6 +103,7 @@ class Finding:
     start_t: float | None = None
     end_t: float | None = None  # the same as start_t for a moment
     missing: tuple[str, ...] = ()  # what the evidence leaves open, and what would tell it
+    private: tuple[str, ...] = ()  # names in these texts that people chose: of servers, pools, pods, units
 
     @property
     def part(self) -> str:

@@ -1,6 +1,7 @@
 """What a page must not tell to whoever gets it sent: paths, user and host names. `Redactor` takes them out of a text.
 
-Command lines are left out where they are read (`program_name`). The system's own paths stay: advice names them.
+Lines of logs and of a job's output are not shown at all, only what was read from them (`Quoted`). Command lines are left
+out where they are read (`program_name`). The system's own paths stay: advice names them.
 """
 
 import contextlib
@@ -11,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from memwatch.diagnose.findings import Diagnosis, Finding, Source
+from memwatch.diagnose.findings import Diagnosis, Finding, Quoted, Source
 
 PATH, NAME, HOST = "[path]", "[name]", "[host]"
 SHORTEST_NAME = 3  # a shorter one is a part of too many words
@@ -28,8 +29,8 @@ class Redactor:
     """`names`: of users and hosts, which are taken out wherever they stand as a word."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        kept = sorted({name for name in names if len(name) >= SHORTEST_NAME and name.lower() not in _ORDINARY})
-        words = "|".join(map(re.escape, sorted(kept, key=len, reverse=True)))
+        self._kept = {name for name in names if len(name) >= SHORTEST_NAME and name.lower() not in _ORDINARY}
+        words = "|".join(map(re.escape, sorted(sorted(self._kept), key=len, reverse=True)))
         self._names = re.compile(rf"(?<![A-Za-z0-9])(?:{words})(?![A-Za-z0-9])", re.IGNORECASE) if words else None
 
     def __call__(self, text: str) -> str:
@@ -40,7 +41,7 @@ class Redactor:
     def diagnosis(self, diagnosis: Diagnosis) -> Diagnosis:
         return replace(
             diagnosis,
-            findings=tuple(self._finding(finding) for finding in diagnosis.findings),
+            findings=tuple(Redactor(self._kept | {*each.private})._finding(each) for each in diagnosis.findings),
             ruled_out=self._all(diagnosis.ruled_out),
             not_known=self._all(diagnosis.not_known),
             sources=tuple(self._source(source) for source in diagnosis.sources),
@@ -54,6 +55,7 @@ class Redactor:
             evidence=self._all(finding.evidence),
             advice=self._all(finding.advice),
             missing=self._all(finding.missing),
+            private=(),
         )
 
     def _source(self, source: Source) -> Source:
@@ -65,7 +67,8 @@ class Redactor:
         )
 
     def _all(self, texts: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(self, texts))
+        """What repeats somebody's own words is left out, not searched for names: nobody knows them all."""
+        return tuple(self(text.safe if isinstance(text, Quoted) else text) for text in texts)
 
 
 def names_of_this_machine() -> list[str]:

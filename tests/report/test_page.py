@@ -7,11 +7,16 @@ from html.parser import HTMLParser
 
 import pytest
 
-from memwatch.diagnose.findings import Diagnosis
+from memwatch.diagnose.conclude import diagnose
+from memwatch.diagnose.evidence import Evidence
+from memwatch.diagnose.findings import Cause, Diagnosis
+from memwatch.diagnose.logs.log_events import read_log
+from memwatch.diagnose.logs.log_lines import LogLine
 from memwatch.journal.events import sample_event
 from memwatch.report.page import report_page
 from tests.journal.examples import sample
 from tests.report.examples import (
+    BEGIN_T,
     HOSTILE,
     PRIVATE,
     diagnosis,
@@ -120,6 +125,31 @@ def test_the_page_can_be_sent_to_somebody_else() -> None:
     asked = report_page(private_run(), private_diagnosis(), show_commands=True, zone=UTC)
     assert "/home/alice/corpus" in asked
     assert "nimbus" in asked
+
+
+def test_lines_of_logs_and_names_that_people_chose_are_not_on_a_page_that_is_sent() -> None:
+    """Of another machine's log nobody knows the names, so what is shown is only what was read from its lines."""
+    log = [
+        LogLine(BEGIN_T, "kernel", "nfs: server crown-jewels not responding, still trying"),
+        LogLine(BEGIN_T + 1, "kernel", "WARNING: Pool 'bobs-tank' has encountered an uncorrectable I/O failure"),
+        LogLine(BEGIN_T + 2, "rsync", "write failed on bobs-thesis.tex: No space left on device (28)"),
+        LogLine(BEGIN_T + 3, "kernel", "amdgpu 0000:03:00.0: amdgpu: ring bobs-ring timeout, signaled seq=1"),
+        LogLine(
+            BEGIN_T + 4, "systemd", "bobs-secret.service: A process of this unit has been killed by the OOM killer."
+        ),
+        LogLine(
+            BEGIN_T + 400, "systemd-oomd", "Killed /user.slice/bobs-app.scope due to memory pressure for /user.slice"
+        ),
+    ]
+    found = diagnose(Evidence(now_t=BEGIN_T + 900, log=read_log(log), is_pasted=True))
+    causes = {Cause.DISK_FAULT, Cause.DISK_FULL, Cause.GPU_HANG, Cause.OOM_UNKNOWN_LIMIT, Cause.OOMD_KILL}
+    assert {finding.cause for finding in found.findings} == causes
+    page = report_page(freeze(), found, zone=UTC)
+    assert "bobs" not in page
+    assert "crown-jewels" not in page
+    asked = report_page(freeze(), found, show_commands=True, zone=UTC)
+    for name in ("bobs-tank", "bobs-thesis", "bobs-ring", "bobs-secret", "bobs-app", "crown-jewels"):
+        assert name in asked
 
 
 def test_nothing_found_is_said() -> None:

@@ -1,10 +1,10 @@
 """A full disk, and the memory of the graphics card."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from memwatch.diagnose.causes.phrases import clock, listed
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Confidence, Finding
+from memwatch.diagnose.findings import Cause, Confidence, Finding, Quoted
 from memwatch.diagnose.logs.fault_values import GpuHang
 from memwatch.diagnose.logs.log_events import DiskFull, GpuError, GpuFull
 from memwatch.diagnose.timeline.model import GpuUse
@@ -15,6 +15,7 @@ FULL_DISK_SHARE = 0.002
 FULL_CARD_SHARE = 0.97
 IDLE_CARD_SHARE = 0.10
 ROOMY_CARD_SHARE = 0.90
+_FULL, _CARD_FULL = "no space left on device", "out of memory, of the card"
 
 
 def disk_findings(evidence: Evidence) -> list[Finding]:
@@ -34,16 +35,19 @@ def disk_findings(evidence: Evidence) -> list[Finding]:
             found.append(_disk_finding(what, [line.name], line.least_disk_free_t))
     events = [] if evidence.log is None else [event for event in evidence.log.events if isinstance(event, DiskFull)]
     if events:
-        shown = [f"log of {event.who} at {clock(event.t, evidence.now_t)}: {event.detail}" for event in events[:3]]
+        shown: list[str] = [
+            Quoted(f"log of {event.who} at {clock(event.t, evidence.now_t)}", event.detail, _FULL)
+            for event in events[:3]
+        ]
         found.append(_disk_finding("A program could not write, because a disk was full.", shown, events[-1].t))
     for run in evidence.runs:
         if run.disk_full_words is not None:
             what = f"{run.name} could not write, because a disk was full."
-            found.append(_disk_finding(what, [f"its own words: {run.disk_full_words}"], run.ended_t))
+            found.append(_disk_finding(what, [Quoted("its own words", run.disk_full_words, _FULL)], run.ended_t))
     return found
 
 
-def _disk_finding(what: str, shown: list[str], t: float | None) -> Finding:
+def _disk_finding(what: str, shown: Sequence[str], t: float | None) -> Finding:
     return Finding(
         Cause.DISK_FULL,
         what,
@@ -57,14 +61,15 @@ def _disk_finding(what: str, shown: list[str], t: float | None) -> Finding:
 
 
 def gpu_memory_findings(evidence: Evidence) -> list[Finding]:
-    shown, times, names = [], [], []
+    shown: list[str] = []
+    times, names = [], []
     for event in () if evidence.log is None else evidence.log.events:
         if isinstance(event, GpuFull):
-            shown.append(f"kernel log at {clock(event.t, evidence.now_t)}: {event.detail}")
+            shown.append(Quoted(f"kernel log at {clock(event.t, evidence.now_t)}", event.detail, _CARD_FULL))
             times.append(event.t)
     for run in evidence.runs:
         if run.gpu_full_words is not None:
-            shown.append(f"{run.name}'s own words: {run.gpu_full_words}")
+            shown.append(Quoted(f"{run.name}'s own words", run.gpu_full_words, _CARD_FULL))
             names.append(run.name)
             times.append(run.ended_t)
     full = full_cards(evidence)

@@ -4,7 +4,7 @@ import re
 
 from memwatch.diagnose.causes.phrases import clock, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Confidence, Finding
+from memwatch.diagnose.findings import Cause, Confidence, Finding, Quoted
 from memwatch.diagnose.logs.fault_values import GpuHang
 from memwatch.diagnose.logs.log_events import GpuError
 
@@ -78,7 +78,10 @@ def gpu_error_findings(evidence: Evidence) -> list[Finding]:
     names = [event.name for event in events if event.name]
     by = f", while {listed(list(dict.fromkeys(names)))} ran on it" if names else ""
     known_t = [event.t for event in events if event.t is not None]
-    shown = [f"kernel log{moment(event.t, evidence.now_t)}: {_error(event)}" for event in events[:3]]
+    shown: list[str] = [
+        Quoted(f"kernel log{moment(event.t, evidence.now_t)}", _error(event), f"Xid {event.code}")
+        for event in events[:3]
+    ]
     if len(events) > 3:
         shown.append(f"kernel log: {len(events) - 3} more until {clock(max(known_t, default=None), evidence.now_t)}")
     return [
@@ -139,7 +142,10 @@ def _hang_finding(driver: str, events: list[GpuHang], evidence: Evidence) -> Fin
     named = list(dict.fromkeys(f"{event.name} ({event.pid})" for event in events if event.name))
     by = f" while {listed(named)} used it" if named else ""
     known_t = [event.t for event in events if event.t is not None]
-    shown = [f"kernel log{moment(event.t, evidence.now_t)}: {event.detail}" for event in events[:3]]
+    shown: list[str] = [
+        Quoted(f"kernel log{moment(event.t, evidence.now_t)}", event.detail, f"a hang, or a fault, of {driver}")
+        for event in events[:3]
+    ]
     if len(events) > 3:
         shown.append(f"kernel log: {times(len(events) - 3)} more")
     if all(_FAULT.search(event.detail) for event in events):

@@ -4,7 +4,7 @@ import re
 
 from memwatch.diagnose.causes.phrases import listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Confidence, Finding
+from memwatch.diagnose.findings import Cause, Confidence, Finding, Quoted
 from memwatch.diagnose.logs.fault_values import KernelBug
 
 _MODULE = re.compile(r"\[(?P<module>\w+)\]$")
@@ -52,7 +52,10 @@ def kernel_bug_findings(evidence: Evidence) -> list[Finding]:
             f"The kernel itself failed{at}{by}{again}{', and stopped the machine (panic)' if is_panic else ''}.",
             sentence([meaning, _blame(first), "memory did not run out, as far as this log shows"]),
             Confidence.HIGH,
-            tuple(f"kernel log{moment(bug.t, evidence.now_t)}: {bug.detail}" for bug in bugs[:3]),
+            tuple(
+                Quoted(f"kernel log{moment(bug.t, evidence.now_t)}", bug.detail, bug.place or "a failure of the kernel")
+                for bug in bugs[:3]
+            ),
             tuple(_advice(bugs)),
             min(known_t, default=None),
             max(known_t, default=None),

@@ -66,6 +66,7 @@ def _oomd_finding(kills: list[DaemonKill], evidence: Evidence) -> Finding:
         ),
         kills[0].t,
         kills[-1].t,
+        private=tuple(map(_unit, names)),
     )
 
 
@@ -87,6 +88,7 @@ def _talos_finding(kills: list[DaemonKill], evidence: Evidence) -> Finding:
         ),
         kills[0].t,
         kills[-1].t,
+        private=tuple(_unit(kill.name) for kill in kills),
     )
 
 

@@ -1,5 +1,7 @@
 """OOM kills in the words of who runs the job: systemd, Slurm, Kubernetes, Docker."""
 
+from dataclasses import replace
+
 from memwatch.diagnose.causes.oom import ONE_INCIDENT_S, WHICH_LIMIT, WHICH_VICTIM, WHO_HELD
 from memwatch.diagnose.causes.phrases import listed, times
 from memwatch.diagnose.evidence import Evidence
@@ -26,11 +28,13 @@ def managed_kill_findings(evidence: Evidence) -> list[Finding]:
         for event in events
         if isinstance(event, ManagedKill) and not any(_is_same_moment(event.t, kill.t) for kill in kills)
     ]
-    return [
+    private = tuple(dict.fromkeys(event.what for event in told if event.what))
+    found = [
         _managed_finding(manager, [kill for kill in told if kill.manager == manager], evidence)
         for manager in Manager
         if any(kill.manager == manager for kill in told)
     ]
+    return [replace(finding, private=private) for finding in found]
 
 
 def _is_same_moment(t: float | None, kill_t: float | None) -> bool:

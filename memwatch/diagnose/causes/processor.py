@@ -2,7 +2,7 @@
 
 from memwatch.diagnose.causes.phrases import listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Confidence, Finding
+from memwatch.diagnose.findings import Cause, Confidence, Finding, Quoted
 from memwatch.diagnose.logs.fault_values import (
     HardwareError,
     Lockup,
@@ -92,7 +92,10 @@ def hardware_findings(evidence: Evidence) -> list[Finding]:
             if is_power and not is_memory
             else "A corrected error (CE) does no harm yet; one that is not corrected ends programs, or the machine.",
             Confidence.MEDIUM if all("events logged" in event.detail for event in events) else Confidence.HIGH,
-            tuple(f"kernel log{moment(event.t, evidence.now_t)}: {event.detail}" for event in events[:3]),
+            tuple(
+                Quoted(f"kernel log{moment(event.t, evidence.now_t)}", event.detail, f"an error ({event.part.value})")
+                for event in events[:3]
+            ),
             advice,
             min(known_t, default=None),
             max(known_t, default=None),

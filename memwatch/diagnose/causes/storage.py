@@ -5,7 +5,7 @@ import re
 from memwatch.diagnose.causes.hung import hung_on_disk
 from memwatch.diagnose.causes.phrases import listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Confidence, Finding
+from memwatch.diagnose.findings import Cause, Confidence, Finding, Quoted
 from memwatch.diagnose.logs.fault_values import DiskFault, DiskTrouble, UsbDisconnect
 
 ONE_FAULT_S = 2.0  # lines of one fault follow one another at once
@@ -20,6 +20,11 @@ _WHAT = {
 _WORST_FIRST = list(DiskTrouble)
 _MEDIA = re.compile(r"medium error|Medium Error|UNC\b|media error")
 _DISK_NAME = re.compile(r"(?:sd|vd|hd|nvme|mmcblk)[a-z\d]")
+# Names that the kernel gives; a pool of ZFS and a file server have names that people chose.
+_OF_KERNEL = re.compile(
+    r"(?:sd|vd|xvd|hd|nvme|mmc|mmcblk|dm-|md|ata|loop|nbd|sr|zram|bcache)[a-z\d-]*|[\da-f]{4}:[\da-f:.]+|[\d:]+|ioc\d+|"
+    r"swap-device.*|XFS|SQUASHFS|Transaction"
+)
 _PARTITION = re.compile(
     r"^(?P<disk>(?:nvme\d+n\d+|mmcblk\d+)(?=p\d+$)|sd[a-z]+(?=\d+$)|vd[a-z]+(?=\d+$)|nvme\d+(?=n\d+))"
 )
@@ -56,10 +61,14 @@ def disk_fault_findings(evidence: Evidence) -> list[Finding]:
                 ]
             ),
             Confidence.HIGH,
-            tuple(f"kernel log{moment(fault.t, evidence.now_t)}: {fault.detail}" for fault in _telling(faults)),
+            tuple(
+                Quoted(f"kernel log{moment(fault.t, evidence.now_t)}", fault.detail, f"{fault.device} {fault.trouble}")
+                for fault in _telling(faults)
+            ),
             tuple(_advice(faults, worst, unplugged)),
             start_t,
             end_t,
+            private=tuple(device for device in devices if _OF_KERNEL.fullmatch(device) is None),
         )
     ]
 
