@@ -103,12 +103,13 @@ class Finding:
     start_t: float | None = None
     end_t: float | None = None  # the same as start_t for a moment
     missing: tuple[str, ...] = ()  # what the evidence leaves open, and what would tell it
+    blamed: str | None = None  # the part of the machine, where the cause alone does not tell
     private: tuple[str, ...] = ()  # names in these texts that people chose: of servers, pools, pods, units
 
     @property
     def part(self) -> str:
         """The part of the machine that is at fault."""
-        return _PARTS.get(self.cause, MEMORY)
+        return self.blamed or _PARTS.get(self.cause, MEMORY)
 
     @property
     def is_freeze(self) -> bool:

@@ -18,6 +18,7 @@ BADGE_ROWS = 4
 BADGE_ROW_REM = 1.5
 # Narrower gaps than this have no room for words.
 LABELLED_SHARE = 0.12
+LAST_TICK_SHARE = 0.95
 
 
 def charts(story: RunStory, lettered: Sequence[tuple[str, Finding]], zone: tzinfo | None) -> Html:
@@ -29,7 +30,10 @@ def charts(story: RunStory, lettered: Sequence[tuple[str, Finding]], zone: tzinf
     drawn = [_chart(panel, axis, [tick.value for tick in ticks], story, spans) for panel in panels_of(story)]
     if not drawn:
         return Html("")
-    times = [element("span", tick.label, class_="tick", style=_left(axis, tick.value)) for tick in ticks]
+    times = [
+        element("span", tick.label, class_=_tick_class(axis, tick.value), style=_left(axis, tick.value))
+        for tick in ticks
+    ]
     lane = element("div", _badges(story.marks, axis), Html(level_strip(story.levels, axis)), class_="lane")
     inside = [lane, _spans(spans, axis), *drawn, element("div", *times, class_="xaxis")]
     return joined([element("h2", "Timeline"), element("div", *inside, class_="charts")])
@@ -111,6 +115,11 @@ def _span(finding: Finding, axis: Axis) -> ShadedSpan | None:
     if end_t < axis.begin_x or finding.start_t > axis.end_x:
         return None
     return ShadedSpan(finding.start_t, end_t)
+
+
+def _tick_class(axis: Axis, x: float) -> str:
+    """The label of a tick at the right edge stands to its left, or a phone would scroll sideways."""
+    return "tick last" if axis.share(x) > LAST_TICK_SHARE else "tick"
 
 
 def _left(axis: Axis, x: float) -> str:

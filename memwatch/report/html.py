@@ -120,6 +120,7 @@ p { margin: .3rem 0; } ul, ol, dl { margin: 0; padding: 0; list-style: none; }
   background: color-mix(in srgb, var(--paper) 82%, transparent); }
 .xaxis { height: 1.5rem; }
 .xaxis .tick { top: .45rem; transform: translateX(-50%); }
+.xaxis .tick.last { transform: translateX(-100%); }
 
 line, path, rect { vector-effect: non-scaling-stroke; }
 .grid { stroke: var(--faint); stroke-width: 1; }
@@ -160,6 +161,8 @@ footer { margin-top: 3rem; padding-top: .9rem; border-top: 1px solid var(--hair)
   .tiles { grid-template-columns: 1fr 1fr; } .facts, .findings dl { grid-template-columns: 1fr; gap: .1rem; }
   .facts dd, .findings dd { margin-bottom: .4rem; } .facts { padding-left: 0; } .gap-label { display: none; }
   th, td { padding-right: .6rem; }
+  .rule-label:not(.counted) { display: none; }
+  .programs :is(th, td):is(:nth-child(2), :nth-child(3), :nth-child(6)) { display: none; }
 }
 @media print {
   :root { color-scheme: light;

@@ -222,7 +222,7 @@ def _programs(story: RunStory, zone: tzinfo | None) -> Html:
         )
         for program in programs
     ]
-    table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
+    table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows), class_="programs")
     return joined([element("h2", "Largest programs, in RAM and swap"), table])
 
 

@@ -94,6 +94,15 @@ def test_lines_are_drawn_where_the_values_are(browser: Browser, page: Path) -> N
     assert browser.value(f"({plot}.bottom - {top})") / height == pytest.approx(61.0 / 62.6, abs=0.03)
 
 
+def test_a_label_at_the_right_edge_does_not_widen_a_phone(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "edge.html"
+    path.write_text(report_page(in_a_cgroup(), private_diagnosis(), zone=UTC))
+    browser.size(390, 900)
+    browser.open(path)
+    assert browser.value("document.documentElement.scrollWidth") <= 390
+    assert browser.value("document.querySelectorAll('.xaxis .tick.last').length") == 1
+
+
 @pytest.mark.parametrize("width", [360, 800, 1600])
 def test_it_fits_from_a_phone_to_a_wall(browser: Browser, page: Path, width: int) -> None:
     browser.size(width, 900)

@@ -2,7 +2,7 @@
 
 from memwatch.diagnose.causes.phrases import listed, moment
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Confidence, Finding
+from memwatch.diagnose.findings import DISK, Cause, Confidence, Finding
 from memwatch.diagnose.logs.stacks import HungTask, Wait
 from memwatch.model.units import GIB, format_size
 
@@ -37,6 +37,19 @@ _WAITS = {
         Confidence.LOW,
     ),
 }
+
+# By the function of the kernel in which a task waits: where to look.
+_LOOKS = (
+    (("zfs_", "zpl_", "spa_", "txg_", "dmu_", "arc_", "dbuf_"),
+     "zpool status -v; zpool iostat -v 5: show a disk of the pool that is slow or has failed."),
+    (("nfs", "rpc_"), "nfsstat -m; ping SERVER: a file server that does not answer stops all programs that use it."),
+    (("cifs_", "smb2_"), "mount -t cifs; ping SERVER: a file server that does not answer stops its users."),
+    (("fuse_",), "mount -t fuse,fuse.sshfs,fuse.rclone: the program behind this mount does not answer."),
+    ("btrfs_", "btrfs device stats /; btrfs filesystem usage /: show errors, and how full it is."),
+    (("xfs_", "xlog_", "ext4_", "jbd2_"), "iostat -x 5; dmesg | grep -i -E 'I/O error|timeout': show a slow disk."),
+    (("blk_", "nvme_", "scsi_", "sd_", "dm_", "md_", "raid", "ata_"),
+     "lsblk; iostat -x 5; dmesg | grep -i -E 'I/O error|timeout|reset': show the device that does not answer."),
+)  # fmt: skip
 
 
 def hung_in(wait: Wait, start_t: float, end_t: float, evidence: Evidence) -> list[HungTask]:
@@ -115,21 +128,29 @@ def _hung_finding(wait: Wait, tasks: list[HungTask], evidence: Evidence) -> Find
     names = listed(list(dict.fromkeys(f"{task.name} ({task.pid})" for task in tasks)))
     times = [task.t for task in tasks if task.t is not None]
     record = "memwatch record: keep it running; it shows memory, swap and disk at that time."
+    shown = [
+        f"kernel log: {task.name} ({task.pid}) blocked{moment(task.t, evidence.now_t)}"
+        + ("" if task.function is None else f", in {task.function}")
+        + ("" if task.owner is None else f"; {task.owner} holds the lock")
+        for task in tasks[:3]
+    ]
+    look = next((words for task in tasks for start, words in _LOOKS if (task.function or "").startswith(start)), None)
     return Finding(
         cause,
         f"Programs hung for {max(task.seconds for task in tasks)} s and more: {names}.",
         why,
         confidence,
+        tuple(shown),
         tuple(
-            f"kernel log: {task.name} ({task.pid}) blocked{moment(task.t, evidence.now_t)}"
-            + ("" if task.function is None else f", in {task.function}")
-            for task in tasks[:3]
+            each
+            for each in (look, *(dirty_advice(evidence) if wait == Wait.WRITING else ()), record)
+            if each is not None
         ),
-        (*dirty_advice(evidence), record) if wait == Wait.WRITING else (record,),
         # The kernel speaks up only after so many seconds: that is when it began.
         min((task.t - task.seconds for task in tasks if task.t is not None), default=None),
         max(times, default=None),
         unknown if wait == Wait.UNKNOWN else (),
+        blamed=DISK if wait == Wait.FILE_SYSTEM else None,
     )
 
 

@@ -80,7 +80,7 @@ def _blame(bug: KernelBug) -> str:
 def _advice(bugs: list[KernelBug]) -> list[str]:
     modules = list(dict.fromkeys(module for module in map(_module, bugs) if module))
     advice = [
-        "journalctl -k -b -1 | grep -B5 -A60 -E 'BUG:|Oops|general protection|Kernel panic': the whole report, for the"
+        "journalctl -k -b -1 | grep -B5 -A60 -E 'BUG:|Oops|Unable to handle|Kernel panic': the whole report, for the"
         " bug tracker of your distribution."
     ]
     if modules:

@@ -102,7 +102,9 @@ def _process_finding(kills: list[DaemonKill], evidence: Evidence) -> Finding:
     return Finding(
         Cause.DAEMON_KILL,
         f"{killer} stopped {listed(list(dict.fromkeys(sizes)))}, because memory was nearly used up.",
-        f"{killer} watches free memory and swap, and stops the process with the highest OOM score.",
+        sentence([kills[0].reason, "it stops the process with the highest OOM score"], starts_with_name=True)
+        if kills[0].reason
+        else f"{killer} watches free memory and swap, and stops the process with the highest OOM score.",
         Confidence.HIGH,
         tuple(f"{killer}'s log{moment(kill.t, evidence.now_t)}" for kill in kills[:3]),
         (

@@ -129,7 +129,7 @@ def _reached(kill: OomKill) -> str:
     if kill.limit == LimitKind.MACHINE:
         return "Memory ran out"
     if kill.limit == LimitKind.UNKNOWN:
-        return "A memory limit was reached, the machine's or a cgroup's,"
+        return "A memory limit was reached (the machine's or a cgroup's)"
     return f"The memory limit of {kill.cgroup or 'a cgroup'} was reached"
 
 
@@ -225,7 +225,15 @@ def _why(kills: list[OomKill], first: OomKill, holder: Holder | None) -> str:
     if unheld and first.ram_bytes and unheld >= MUCH_SHARE * first.ram_bytes and (holder is None or holder.program):
         parts.append(f"not in any process: {format_size(unheld)}")
     starts_with_name = bool(parts[0]) and (holder is None or holder.program is not None)
-    return sentence(parts, starts_with_name) or "The log has the kill, and nothing about the memory before it."
+    return sentence(parts, starts_with_name) or _nothing_counted(first)
+
+
+def _nothing_counted(kill: OomKill) -> str:
+    if kill.no_victim != NoVictim.CUT:
+        return "The log has the kill, and nothing about the memory before it."
+    asked = f" for {1 << kill.order} pages in one piece" if kill.order and 0 < kill.order < 20 else ""
+    who = "A program" if kill.invoked_by is None else kill.invoked_by
+    return f"{who} asked{asked}, and the kernel found none to give; the counters of memory are not in this log."
 
 
 def _held(holder: Holder | None) -> str | None:

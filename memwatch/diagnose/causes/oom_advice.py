@@ -5,13 +5,17 @@ import re
 from memwatch.diagnose.causes.oom_holder import Holder
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.logs.log_events import Platform
-from memwatch.diagnose.logs.oom_kill import OomKill, ProgramSum
-from memwatch.model.units import GIB, format_size
+from memwatch.diagnose.logs.oom_kill import NoVictim, OomKill, ProgramSum
+from memwatch.model.units import GIB, MIB, format_size
 
 MAIN_SHARE = 0.5  # of RAM, or of the limit: whoever holds so much is the reason
 SCRIPT_ADVICE = "memwatch diagnose --script FILE.py: points at the lines of a Python script that hold everything."
 
 _PYTHON = re.compile(r"python|pt_main_thread|jupyter|ray::|uwsgi|gunicorn|celery")
+# Names in the path of a cgroup: of a container, a pod, a job of Slurm.
+_CONTAINER = re.compile(r"(?P<tool>docker|libpod)[/-](?P<id>[0-9a-f]{8,64})")
+_POD = re.compile(r"pod(?P<id>[0-9a-f]{8})")
+_JOB = re.compile(r"job_(?P<number>\d+)")
 _SERVICE = re.compile(r"(?:mysqld|mariadbd|postgres|redis-server|mongod|nginx|httpd|apache2|systemd|kubelet|dockerd)\b")
 
 
@@ -30,7 +34,7 @@ def oom_advice(
         advice.append(holder.advice)
     if not kill.in_cgroup:
         advice += _more_memory(kill, evidence)
-    if holder is None and kill.no_victim is None and kill.is_small_victim:
+    if holder is None and (kill.no_victim == NoVictim.CUT or (kill.no_victim is None and kill.is_small_victim)):
         advice.append("journalctl -k -b | grep -A200 'invoked oom-killer': the whole report names who held the memory.")
     return advice
 
@@ -65,21 +69,40 @@ def _raise_limit(kill: OomKill) -> list[str]:
     """How, by who set the limit: the cgroup's path tells."""
     path = kill.cgroup or kill.task_cgroup or ""
     more = "" if kill.cgroup_limit_bytes is None else f", now {format_size(kill.cgroup_limit_bytes)}"
+    size = _twice(kill.cgroup_limit_bytes)
     unit = path.rpartition("/")[2]
     if "kubepods" in path:
-        return [f"Raise resources.limits.memory of the container{more}; `kubectl top pod` shows what it takes."]
+        pod = _POD.search(path)
+        find = "" if pod is None else f" `kubectl get pods -A -o wide | grep -i {pod['id'][:8]}` finds the pod;"
+        return [f"Raise resources.limits.memory of the container{more};{find} `kubectl top pod` shows what it takes."]
     if "slurm" in path:
+        job = _JOB.search(path)
+        number = "JOB" if job is None else job["number"]
         return [
-            f"sbatch --mem=SIZE ...: ask for more memory{more}; `sacct -j JOB --format=JobID,ReqMem,MaxRSS` shows it."
+            f"sbatch --mem={size} ...: asks for more memory{more}; `sacct -j {number} --format=JobID,ReqMem,MaxRSS`"
+            " shows what it took."
         ]
-    if "docker" in path or "libpod" in path or "lxc" in path:
-        return [f"docker run --memory SIZE ... (or mem_limit in a compose file): raise the container's limit{more}."]
+    if (container := _CONTAINER.search(path)) is not None:
+        tool, name = container["tool"].replace("libpod", "podman"), container["id"][:12]
+        return [
+            f"{tool} update --memory {size} --memory-swap {size} {name}; {tool} run --memory {size} ... for a new one:"
+            f" raise the container's limit{more}."
+        ]
+    if "lxc" in path:
+        return [f"lxc config set NAME limits.memory {size} (Proxmox: pct set ID -memory MIB): raises the limit{more}."]
     if unit.endswith((".service", ".scope", ".slice")):
-        return [f"systemctl set-property {unit} MemoryMax=SIZE: raise the unit's limit{more}."]
+        return [f"systemctl set-property {unit} MemoryMax={size}: raises the unit's limit{more}."]
     return [
-        f"Raise the limit{more}, if the job is meant to take more: docker run --memory SIZE, MemoryMax= of a unit,"
-        " sbatch --mem, resources.limits.memory."
+        f"Raise the limit{more}, if the job is meant to take more: docker run --memory {size}, MemoryMax={size} of a"
+        f" unit, sbatch --mem={size}, resources.limits.memory."
     ]
+
+
+def _twice(limit_bytes: int | None) -> str:
+    """As systemd, Docker and Slurm take it: 2G; SIZE where the limit is not known."""
+    if not limit_bytes:
+        return "SIZE"
+    return f"{-(-2 * limit_bytes // GIB)}G" if limit_bytes >= GIB else f"{-(-2 * limit_bytes // MIB)}M"
 
 
 def _more_memory(kill: OomKill, evidence: Evidence) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memwatch.diagnose.logs.log_lines import LogLine
-from memwatch.model.units import KIB, MIB
+from memwatch.model.units import KIB, MIB, format_size
 
 _OOMD = re.compile(r"(?:Killed|Marked) (?P<cgroup>/.*?) (?:for killing )?due to (?P<reason>.*)")
 _OOMD_UNIT = re.compile(r"(?P<unit>\S+): systemd-oomd killed (?:\d+ process|some process)")
@@ -17,13 +17,27 @@ _EARLYOOM = re.compile(
 _EARLYOOM_1 = re.compile(
     r"Killing process '?(?P<name>[^',]+)'?(?: with signal \d+)?,? (?:pid: )?\(?(?P<pid>\d+).*?VmRSS: (?P<mib>\d+) MiB"
 )
+# What earlyoom says before it acts: how much was left, and from which shares on it acts.
+_AVAILABLE = re.compile(
+    r"mem avail: +(?P<mem>\d+) of +(?P<total>\d+) MiB \( *[\d.]+ ?%\), swap free: +(?P<swap>\d+) of +(?P<swaps>\d+) MiB"
+)
+_AT_LIMITS = re.compile(
+    r"(?i)low memory! at or below sig(?:term|kill) limits:? \(?mem:? (?P<mem>[\d.]+) ?%, swap:?"
+    r" (?P<swap>[\d.]+) ?%"
+)
+# What systemd-oomd says of each candidate, before it acts.
+_CANDIDATE = re.compile(r"Path: (?P<path>/.*)")
+_CANDIDATE_USE = re.compile(r"(?P<what>Swap Usage|Current Memory Usage|Pressure): (?P<size>.*)")
 _NOHANG_VICTIM = re.compile(r"\s*PID: +(?P<pid>\d+), [Nn]ame: (?P<name>.*), badness: \d+")
 _NOHANG_RSS = re.compile(r"\s*VmRSS: +(?P<mib>\d+) MiB")
 _NOHANG_SENT = re.compile(r"\s*Send(?:ing)? (?P<signal>SIG\w+) to the victim")
 _TALOS = re.compile(r"\[talos\] Sending SIGKILL to cgroup .*\"cgroup\": \"(?P<cgroup>[^\"]*)\"")
 _LMKD = re.compile(r".*lowmemorykiller: Kill(?:ing)? '(?P<name>[^']+)' \((?P<pid>\d+)\).* to free (?P<kib>\d+)kB")
 
-HINT = r"systemd-oomd|\[talos\]|lowmemorykiller|VmRSS"
+HINT = r"mem avail:|ow [Mm]emory!|systemd-oomd|\[talos\]|lowmemorykiller|VmRSS"
+
+
+MOST_CANDIDATES = 64  # that are remembered; systemd-oomd names ten at a time
 
 
 class Killer(StrEnum):
@@ -60,25 +74,49 @@ class DaemonReader:
 
     def __init__(self) -> None:
         self._victim = _Victim()
+        self._left: str | None = None  # how much there was before earlyoom acts
+        self._shares: str | None = None
+        self._candidate = ""
+        self._uses: dict[str, str] = {}  # of systemd-oomd's candidates, by unit
         self._units: set[str] = set()  # that systemd-oomd has named itself
 
     def read(self, line: LogLine) -> DaemonKill | None:
         t, text = line.t, line.text.strip()
         if line.who.startswith(Killer.NOHANG):
             return self._nohang(line)
+        self._note_figures(text)
         if (match := _OOMD.match(text)) is not None and (line.who == Killer.OOMD or "memory" in match["reason"]):
             self._units.add(match["cgroup"].rpartition("/")[2])
             return DaemonKill(t, Killer.OOMD, match["cgroup"], reason=match["reason"])
         if (match := _OOMD_UNIT.match(text)) is not None and match["unit"] not in self._units:
             self._units.add(match["unit"])
-            return DaemonKill(t, Killer.OOMD, match["unit"])
+            use = self._uses.get(match["unit"])
+            reason = None if use is None else f"a limit of memory pressure, or of swap, was reached: {use}"
+            return DaemonKill(t, Killer.OOMD, match["unit"], reason=reason)
         if (match := _EARLYOOM.match(text) or _EARLYOOM_1.match(text)) is not None:
-            return DaemonKill(t, Killer.EARLYOOM, match["name"], int(match["pid"]), int(match["mib"]) * MIB)
+            reason = "; ".join(each for each in (self._left, self._shares) if each) or None
+            return DaemonKill(t, Killer.EARLYOOM, match["name"], int(match["pid"]), int(match["mib"]) * MIB, reason)
         if (match := _TALOS.match(text)) is not None:
             return DaemonKill(t, Killer.TALOS, match["cgroup"].removeprefix("/sys/fs/cgroup"))
         if (match := _LMKD.match(text)) is not None:
             return DaemonKill(t, Killer.LMKD, match["name"], int(match["pid"]), int(match["kib"]) * KIB)
         return None
+
+    def _note_figures(self, text: str) -> None:
+        if (left := _AVAILABLE.match(text)) is not None:
+            memory, total, swap, swaps = (int(left[key]) * MIB for key in ("mem", "total", "swap", "swaps"))
+            of_swap = f" and {format_size(swap)} of {format_size(swaps)} of swap" if swaps else ", and there is no swap"
+            self._left = f"{format_size(memory)} of {format_size(total)} of memory was available{of_swap}"
+        elif (shares := _AT_LIMITS.match(text)) is not None:
+            memory_share, swap_share = float(shares["mem"]), float(shares["swap"])
+            self._shares = f"earlyoom acts at {memory_share:g} % of memory and {swap_share:g} % of swap"
+        elif (candidate := _CANDIDATE.match(text)) is not None:
+            self._candidate = candidate["path"].rpartition("/")[2]
+        elif self._candidate and (use := _CANDIDATE_USE.match(text)) is not None:
+            before = self._uses.get(self._candidate)
+            said = f"{use['what'].lower()} {use['size']}"
+            self._uses = {**dict(list(self._uses.items())[-MOST_CANDIDATES:]),
+                          self._candidate: said if before is None else f"{before}, {said}"}  # fmt: skip
 
     def _nohang(self, line: LogLine) -> DaemonKill | None:
         if (match := _NOHANG_VICTIM.match(line.text)) is not None:

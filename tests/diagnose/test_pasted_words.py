@@ -1,0 +1,55 @@
+"""What is said of a pasted log: whose limit, why, and commands with the real names in them."""
+
+import pytest
+
+from memwatch.diagnose.conclude import diagnose
+from memwatch.diagnose.evidence import Evidence
+from memwatch.diagnose.findings import Cause, Confidence
+from memwatch.diagnose.logs.log_events import read_log
+from memwatch.diagnose.logs.log_lines import LogLine
+
+
+@pytest.mark.parametrize(
+    ("path", "limit_kib", "command"),
+    [
+        ("/system.slice/train.service", 1 << 20, "systemctl set-property train.service MemoryMax=2G"),
+        ("/docker/4f3aa2bb91cc77de", 512 << 10, "docker update --memory 1024M --memory-swap 1024M 4f3aa2bb91cc"),
+        ("/slurm/uid_1000/job_8841/step_0", 3 << 20, "`sacct -j 8841 --format=JobID,ReqMem,MaxRSS`"),
+        ("/kubepods/burstable/pod1b2c3d4e-55/77aa", 1 << 20, "`kubectl get pods -A -o wide | grep -i 1b2c3d4e`"),
+    ],
+)
+def test_the_advice_after_a_limit_names_the_unit_and_a_size(path: str, limit_kib: int, command: str) -> None:
+    lines = [
+        f"Task in {path} killed as a result of limit of {path}",
+        f"memory: usage {limit_kib}kB, limit {limit_kib}kB, failcnt 9",
+        "Memory cgroup out of memory: Kill process 77 (python3) score 900 or sacrifice child",
+        f"Killed process 77 (python3) total-vm:9kB, anon-rss:{limit_kib}kB, file-rss:0kB",
+    ]
+    log = read_log([LogLine(1.0, "kernel", line) for line in lines])
+    (finding,) = diagnose(Evidence(now_t=2.0, log=log, is_pasted=True)).findings
+    assert command in " ".join(finding.advice)
+
+
+def test_a_report_with_the_machines_memory_and_no_last_line_is_of_the_machine() -> None:
+    lines = [
+        "python3 invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE), order=0, oom_score_adj=0",
+        "Mem-Info:",
+        "active_anon:10 inactive_anon:3900000 isolated_anon:0",
+        " free:33000 free_pcp:0 free_cma:0",
+        "Node 0 Normal free:44000kB min:45000kB low:61000kB high:77000kB",
+    ]
+    log = read_log([LogLine(1.0, "kernel", line) for line in lines])
+    (finding,) = diagnose(Evidence(now_t=2.0, log=log, is_pasted=True)).findings
+    assert (finding.cause, finding.confidence) == (Cause.OOM_KILL, Confidence.MEDIUM)
+
+
+def test_what_earlyoom_says_of_memory_is_the_reason() -> None:
+    lines = [
+        "mem avail:  2430 of 31808 MiB ( 7.64%), swap free: 1419 of 15903 MiB ( 8.93%)",
+        "low memory! at or below SIGTERM limits: mem 10.00%, swap 10.00%",
+        'sending SIGTERM to process 29410 uid 1000 "cluster": badness 1264, VmRSS 23964 MiB',
+    ]
+    log = read_log([LogLine(1.0, "earlyoom", line) for line in lines])
+    (finding,) = diagnose(Evidence(now_t=2.0, log=log, is_pasted=True)).findings
+    assert finding.why.startswith("2.4 GiB of 31.1 GiB of memory was available and 1.4 GiB of 15.5 GiB of swap")
+    assert "earlyoom acts at 10 % of memory and 10 % of swap" in finding.why
