@@ -24,7 +24,7 @@ def portable_checks(sample: Sample, missing: Mapping[str, str]) -> list[Check]:
             "pauses",
             Word.MISSING,
             "by SIGSTOP; ptrace is used on Linux only",
-            "if guard, watcher and memwatch run are all killed during a pause, the job stays stopped",
+            "if guard, watchers and memwatch run are all killed during a pause, the job stays stopped",
             "continue it with: kill -CONT PID",
         ),
         Check(

@@ -16,7 +16,7 @@ from memwatch.guard.order import GuardOrder, wait_for_order
 from memwatch.guard.readable import NOTHING_TO_GUARD_BY, memory_can_be_read
 from memwatch.guard.scope.placement import Place, seek_place
 from memwatch.guard.spawn import CannotStart, JobStart, spawn
-from memwatch.guard.watcher import Watcher
+from memwatch.guard.watchers import Watchers
 
 
 def main(view_fd: int) -> int:
@@ -24,19 +24,19 @@ def main(view_fd: int) -> int:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # The front blocks them for itself.
     for_the_job = inherited.extra_descriptors()
     view = socket.socket(fileno=view_fd)
-    # Before more is loaded: the watcher stays as small as we are now.
-    watcher = Watcher()
+    # Before more is loaded: a watcher stays as small as we are now.
+    watchers = Watchers()
     with suppress(OSError):  # A session's leader has a group of its own already.
         os.setpgid(0, 0)  # What a terminal sends is for the job, and reaches us by way of the front.
     system.adopt_orphans()
     try:
-        return _guard(view, watcher, for_the_job)
+        return _guard(view, watchers, for_the_job)
     except Exception as error:
-        # Whatever it was, the kernel and the watcher see to it that the job is not left stopped.
+        # Whatever it was, the kernel and the watchers see to it that the job is not left stopped.
         return _refuse(view, f"the guard failed: {type(error).__name__}: {error}", ExitCode.BROKEN)
 
 
-def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int:
+def _guard(view: socket.socket, watchers: Watchers, for_the_job: list[int]) -> int:
     order = wait_for_order(view)
     if order is None:
         return ExitCode.OK
@@ -63,7 +63,7 @@ def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int
             into_scope = partial(scope.take_in, machine=machine, reserve=reserve)
     listener = _job_listener()
     if listener is not None and listener.folder is not None:
-        watcher.remove_left_over(listener.folder)
+        watchers.remove_left_over(listener.folder)
     started_t = time.time()
     from memwatch.probe.before_start import read_before_start
 
@@ -72,6 +72,7 @@ def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int
         job_pid = spawn(_start(order, listener), into_scope)
     except CannotStart as error:
         return _refuse(view, str(error), error.exit_code)
+    watchers.add_second()
     # The job has started, and does not share in it. Behind hundreds of busy processes the guard would be late.
     usual_niceness = system.raise_priority()
     front = Channel(view)
@@ -83,13 +84,13 @@ def _guard(view: socket.socket, watcher: Watcher, for_the_job: list[int]) -> int
             os.close(fd)
         if order.terminal is not None:
             os.close(order.terminal[1])
-            watcher.keep_terminal(order.terminal[0])
+            watchers.keep_terminal(order.terminal[0])
         # The rest is loaded while the job starts, which has not taken much memory yet.
         from memwatch.guard.loop import Guard
         from memwatch.guard.scope.job_scope import JobScope
 
         scope = scope or JobScope(place)
-        return Guard(order, watcher, front, job_pid, started_t, listener, scope, before, usual_niceness).run()
+        return Guard(order, watchers, front, job_pid, started_t, listener, scope, before, usual_niceness).run()
     except Exception as error:
         # The job is not to blame: it goes on, and whoever ran it still gets its exit code, from the front.
         text = f"the guard failed, and the job goes on without it: {type(error).__name__}: {error}"

@@ -2,7 +2,7 @@
 
 A pause holds the job by ptrace (hold.py), which ends with the guard whatever it dies of. Where the system does not
 allow that for a process (it is undumpable, a debugger has it, a container forbids ptrace), that process gets SIGSTOP;
-watcher and front are informed before, and send SIGCONT if the guard dies.
+watchers and front are informed before, and send SIGCONT if the guard dies.
 """
 
 import errno
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from memwatch.guard.hold import ThreadHolder
 from memwatch.guard.send_signal import send_signal
-from memwatch.guard.watcher import Watcher
+from memwatch.guard.watchers import Watchers
 from memwatch.model.sample import Process
 from memwatch.on_linux import IS_LINUX
 from memwatch.probe.files import number_after, read_file
@@ -44,10 +44,10 @@ class Actor:
     `will_stop` informs the front of processes that SIGSTOP is sent to; none: they were continued.
     """
 
-    def __init__(self, job_pid: int, tree: Tree, watcher: Watcher, holder: ThreadHolder, will_stop: WillStop) -> None:
+    def __init__(self, job_pid: int, tree: Tree, watchers: Watchers, holder: ThreadHolder, will_stop: WillStop) -> None:
         self.job_pid = job_pid
         self._tree = tree
-        self._watcher = watcher
+        self._watchers = watchers
         self._holder = holder
         self._will_stop = will_stop
         self._stopped: list[Process] = []  # by SIGSTOP
@@ -57,7 +57,7 @@ class Actor:
     def pause(self, deadline_s: float | None = None) -> ActionResult:
         """Hold the whole tree, with the children born meanwhile. The job counts as paused if anything was."""
         # First: a watcher that knows of no pause would not look whether the guard still beats.
-        self._watcher.paused(deadline_s)
+        self._watchers.paused(deadline_s)
         paused: list[int] = []
         refused: list[int] = []
         seen: set[tuple[int, int]] = set()
@@ -79,7 +79,7 @@ class Actor:
             refused += self._stop_by_signal(to_stop, paused)
         self.is_paused = bool(paused)
         if not self.is_paused:
-            self._watcher.all_continued()
+            self._watchers.all_continued()
         return ActionResult(paused, _result(paused, refused, "paused"))
 
     def resume(self) -> ActionResult:
@@ -140,7 +140,7 @@ class Actor:
         if not to_stop:
             return []
         # Before: if we die between the two, the watcher continues what was never stopped, which does no harm.
-        self._watcher.will_stop(to_stop)
+        self._watchers.will_stop(to_stop)
         self._will_stop(to_stop)
         stopped, refused = self._send(to_stop, signal.SIGSTOP)
         paused += stopped
@@ -149,7 +149,7 @@ class Actor:
 
     def _forget_pause(self) -> None:
         self.is_paused = False
-        self._watcher.all_continued()
+        self._watchers.all_continued()
         if self._stopped:
             self._will_stop([])
         self._stopped.clear()

@@ -44,7 +44,7 @@ from memwatch.guard.stand_in import StandIn
 from memwatch.guard.view_commands import ResizeCommand, SignalCommand, StepCommand, SwitchCommand, parse_command
 from memwatch.guard.views import Views
 from memwatch.guard.waiting import Waiting
-from memwatch.guard.watcher import Watcher
+from memwatch.guard.watchers import Watchers
 from memwatch.journal.events import Event
 from memwatch.journal.writer import Journal
 from memwatch.model.sample import Process, Sample
@@ -62,7 +62,7 @@ class Guard:
     def __init__(
         self,
         order: GuardOrder,
-        watcher: Watcher,
+        watchers: Watchers,
         front: Channel,
         job_pid: int,
         started_t: float,
@@ -80,7 +80,7 @@ class Guard:
         self._page_out = PageOut(reclaimer)
         self._now: tuple[Sample, Forecast] | None = None  # as of the last sample
         self._config = config = order.config
-        self._watcher = watcher
+        self._watchers = watchers
         self._stand_in = StandIn(config.front_pid, job_pid)
         self._machine = Machine(
             output_folder=os.curdir,
@@ -88,7 +88,7 @@ class Guard:
             job_cgroup_folder=scope.cgroup_folder,
             shmem_before_bytes=before_start.shmem_bytes,
         )
-        self._spared = {watcher.pid}
+        self._spared = watchers.pids
         self._kernel_kills = KernelKills(before_start.oom_kills)
         self._command = command = order.command
         self._journal = Journal.open(config.record, command) if config.keeps_record else Journal.unrecorded(command)
@@ -108,7 +108,7 @@ class Guard:
         self._views.add(front)
         self._events = EventStream(self._views, self._journal)
         self._holder = ThreadHolder()
-        self._actor = Actor(self._job_pid, self._job_now, self._watcher, self._holder, self._events.stopping)
+        self._actor = Actor(self._job_pid, self._job_now, self._watchers, self._holder, self._events.stopping)
         self._pause_watch = PauseWatch(self._actor, self._job_pid)
         self._ending = JobEnding(self._actor, self._events, self._job_now)
         self._job_control = JobControl(self._stand_in, self._actor, self._ending, self._events, self._carry_out)
@@ -116,7 +116,7 @@ class Guard:
         self._progress = JobProgress(self._command, self._events, self._output, self._confinement.note_progress)
         self._job_channel = JobChannel(self._selector, job_listener, self._handle_job_message)
         self._waiting = Waiting(
-            self._selector, self._views, self._job_channel, self._watcher, self._output, self._job_control.check_front
+            self._selector, self._views, self._job_channel, self._watchers, self._output, self._job_control.check_front
         )
 
     def run(self) -> int:
@@ -145,7 +145,7 @@ class Guard:
         left_behind = [process.pid for process in self._ending.alive()]
         restore_rank(left_behind, self._config.lowers_priority, self._usual_niceness)
         self._events.exit(job_exit, code, by, left_behind=len(left_behind), **self._progress.exit_facts(), **more)
-        self._watcher.dismiss()
+        self._watchers.dismiss()
         self._stand_in.job_has_ended()
         return code
 
@@ -305,7 +305,7 @@ class Guard:
     def _pause(self, action: Action) -> ActionResult:
         self._take_in_child_changes()  # A stop by the terminal (Ctrl-Z) that came before is still passed on as such.
         was_paused = self._actor.is_paused
-        # A pause of tenths of a second has no deadline to announce; but the watcher must know when it is overdue.
+        # A pause of tenths of a second has no deadline to announce; but the watchers must know when it is overdue.
         is_over_s = time.monotonic() + BRIEF_PAUSE_S if action.is_brief else action.deadline_s
         result = self._actor.pause(is_over_s)
         self._pause_watch.begin(None if was_paused else result.pids)
@@ -330,11 +330,9 @@ class Guard:
         self._waiting.is_cut_short = self._ending.job_exit is not None
         self._events.know_peak(proven_peak_bytes(changes.peaks, self._spared))
         self._spared -= changes.gone
-        if self._watcher.pid in changes.gone:
-            self._watcher.replace()
-            self._spared.add(self._watcher.pid)
-        if self._watcher.pid in changes.stopped:
-            self._watcher.wake()
+        self._watchers.replace(changes.gone)
+        self._spared |= self._watchers.pids
+        self._watchers.wake(changes.stopped)
         self._job_control.follow_job(changes)
 
     def _handle_job_message(self, message: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from memwatch.decide.forecast import NOISE_BYTES, SLOWEST_INTERVAL_S
 from memwatch.guard.job_channel import JobChannel
 from memwatch.guard.output_relay import OutputRelay
 from memwatch.guard.views import Views
-from memwatch.guard.watcher import Watcher
+from memwatch.guard.watchers import Watchers
 from memwatch.model.units import MIB
 
 # A guard that thrashes with everybody else is late, too; it takes half a second to know again what goes on.
@@ -26,7 +26,7 @@ class Waiting:
         selector: selectors.BaseSelector,
         views: Views,
         job_channel: JobChannel,
-        watcher: Watcher,
+        watchers: Watchers,
         output: OutputRelay,
         check_front: Callable[[], None],
     ) -> None:
@@ -34,7 +34,7 @@ class Waiting:
         self._selector = selector
         self._views = views
         self._job_channel = job_channel
-        self._watcher = watcher
+        self._watchers = watchers
         self._output = output
         self._check_front = check_front
         self._sample_due_s = time.monotonic()
@@ -54,7 +54,7 @@ class Waiting:
             self._views.resume_reading(now_s)
             if self._job_channel.due_s <= now_s:
                 self._job_channel.resume_reading()
-            self._watcher.beat(now_s)
+            self._watchers.beat(now_s)
             self._check_front()
             if self.is_cut_short or now_s >= deadline_s:
                 return
@@ -76,7 +76,7 @@ class Waiting:
         return None
 
     def _next_due_s(self, deadline_s: float) -> float:
-        return min(deadline_s, self._views.due_s, self._job_channel.due_s, self._watcher.due_s, self._output.due_s)
+        return min(deadline_s, self._views.due_s, self._job_channel.due_s, self._watchers.due_s, self._output.due_s)
 
 
 def has_moved(before: tuple[int, ...], after: tuple[int, ...]) -> bool:

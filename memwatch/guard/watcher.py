@@ -1,13 +1,10 @@
-"""The watcher: a second small process that ends a pause that the guard can no longer end.
+"""The watcher's process: ends a pause that the guard can no longer end. The guard starts two of them (watchers.py).
 
 - If the guard dies, what it holds by ptrace runs on by itself (hold.py). What it had to stop by SIGSTOP is continued
   by the watcher, which is informed of every such process before it is stopped.
 - If the guard is stopped or hangs, the watcher misses its beats and acts on it (decide/dead_man.py).
 - If guard and front die, nobody would hold the terminal that the job writes to, and the kernel would send HUP to the
   job. The watcher holds it as well, and reads it until the job has ended.
-
-A watcher that dies is replaced, and the new one is informed again. It has another command line than the guard, so that
-`pkill -f` with the name of one does not hit both.
 """
 
 import os
@@ -15,136 +12,25 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from memwatch.channel import NO_SIGNAL, remove_socket_folder
+from memwatch.channel import remove_socket_folder
 from memwatch.decide.dead_man import Remedy, remedy
 from memwatch.guard import inherited, system
 from memwatch.guard.process_handle import ProcessHandle
 from memwatch.guard.send_signal import signal_process
 from memwatch.probe.stat import read_stat
 
-if TYPE_CHECKING:
-    from memwatch.model.sample import Process
-
-COMMAND_LINE = b"memwatch-watcher"
-# Room for a tree of fifty thousand processes, where the system allows it.
-BUFFER_BYTES = 1 << 20
-BEAT_INTERVAL_S = 0.5
 LOOK_INTERVAL_S = 0.5
 # A watcher that was itself held up for this long cannot say what the guard has done meanwhile.
 OVERSLEPT_S = 2.0
 
 
-class Watcher:
-    """The guard's end of it. Nothing here ever waits for the other process."""
-
-    def __init__(self) -> None:
-        self._paused = ""
-        self._stopped = ""
-        self._left_over = ""
-        self._terminal_fd: int | None = None
-        self._front_pid = os.getppid()
-        self._beaten_s = float("-inf")
-        self._start()
-
-    def _start(self) -> None:
-        self._line, theirs = socket.socketpair()
-        self._line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER_BYTES)
-        self._line.setblocking(False)  # A watcher that was stopped must not stop the guard.
-        guard_pid = os.getpid()
-        self.pid = os.fork()
-        if self.pid == 0:
-            _watch(theirs, guard_pid)
-        theirs.close()
-        # Before anybody can reap it: the pid alone may be another's one day.
-        self._handle: ProcessHandle | None = ProcessHandle(self.pid)
-
-    def paused(self, deadline_s: float | None) -> None:
-        """A pause begins; it is to end by `deadline_s` (monotonic), if it has a deadline."""
-        self._paused = f"paused {'-' if deadline_s is None else deadline_s}\n"
-        self._send(self._paused)
-
-    def will_stop(self, processes: "Iterable[Process]") -> None:
-        text = "".join(f"stop {process.pid} {process.start_ticks}\n" for process in processes)
-        self._stopped += text
-        self._send(text)
-
-    def all_continued(self) -> None:
-        self._paused = self._stopped = ""
-        self._send("clear\n")
-
-    def remove_left_over(self, folder: str) -> None:
-        """A folder with sockets, which a guard that is killed could not remove."""
-        self._left_over = f"folder {folder}\n"
-        self._send(self._left_over)
-
-    def keep_terminal(self, fd: int) -> None:
-        """`fd` is our end of the job's terminal; the front has it too."""
-        self._terminal_fd = fd
-        self._send_terminal()
-
-    def beat(self, now_s: float) -> None:
-        """Called whenever the guard's loop comes round; says that it still does."""
-        if self._paused and now_s - self._beaten_s >= BEAT_INTERVAL_S:
-            self._beaten_s = now_s
-            self._send("beat\n")
-
-    @property
-    def due_s(self) -> float:
-        """When `beat` is to be called again."""
-        return self._beaten_s + BEAT_INTERVAL_S if self._paused else float("inf")
-
-    def replace(self) -> None:
-        """It has been killed, and reaped: start another, which knows what this one knew."""
-        self._line.close()
-        self._close_handle()
-        try:
-            self._start()
-        except OSError:  # No room for another process: the guard goes on without.
-            self.pid = 0
-        self._send_terminal()
-        self._send(self._left_over + self._paused + self._stopped)
-
-    def wake(self) -> None:
-        """Somebody has stopped it."""
-        if self._handle is not None:
-            self._handle.send(signal.SIGCONT)
-
-    def dismiss(self) -> None:
-        """The guard ends in good order."""
-        self._line.close()
-        if self._handle is not None:
-            self._handle.send(signal.SIGKILL)  # It may be stopped, and would not end by itself.
-        self._close_handle()
-        with suppress(ChildProcessError):  # Killed before, and reaped with the job's orphans.
-            if self.pid:
-                os.waitpid(self.pid, 0)
-
-    def _close_handle(self) -> None:
-        if self._handle is not None:
-            self._handle.close()
-            self._handle = None
-
-    def _send(self, text: str) -> None:
-        # Somebody may have killed or stopped it; what is held by ptrace needs no watcher.
-        with suppress(OSError):
-            self._line.send(text.encode(), NO_SIGNAL)
-
-    def _send_terminal(self) -> None:
-        if self._terminal_fd is not None:
-            front_pid = self._front_pid if os.getppid() == self._front_pid else 0  # 0: it is gone.
-            with suppress(OSError):
-                socket.send_fds(self._line, [f"terminal {front_pid}\n".encode()], [self._terminal_fd])
-
-
-def _watch(line: socket.socket, guard_pid: int) -> None:
+def watch(line: socket.socket, guard_pid: int, command_line: bytes) -> None:
     """In the forked child: never returns."""
     try:
         os.setsid()  # Out of reach of the terminal's signals.
-        system.set_command_line(COMMAND_LINE)
+        system.set_command_line(command_line)
         _drop_signals()
         _keep_open_only(line.fileno())
         guard = ProcessHandle(guard_pid)

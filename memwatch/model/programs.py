@@ -34,7 +34,7 @@ def is_memwatch_itself(command_line: str) -> bool:
     The tokenizer is a module of ours too, and is a job.
     """
     words = command_line.split(" ")
-    if _base(words[0]) in ("memwatch", "memwatch-watcher"):
+    if _base(words[0]) in ("memwatch", "memwatch-watcher", "keeper-of-job"):
         return True
     if _INTERPRETER.fullmatch(_base(words[0])) is None:
         return False

@@ -144,9 +144,9 @@ def test_a_paused_job_runs_on_when_all_of_memwatch_is_killed_at_once(tmp_path: P
         assert scope_of(run.others[0]).name.startswith("memwatch-")
         run.tell("pause")
         wait_until(lambda: all(map(is_paused, run.others)), "all are paused, also the one in a session of its own")
-        for pid in (run.guard, *run.watchers, run.front.pid):
+        for pid in (run.guard, *run.all_watchers(), run.front.pid):
             send(pid, signal.SIGKILL)
-        nobody_is_harmed(run, ["pause", "SIGKILL of guard, watcher and front"])
+        nobody_is_harmed(run, ["pause", "SIGKILL of guard, watchers and front"])
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from memwatch.guard import attach_socket as join
 from memwatch.guard.message_reader import MOST_MESSAGES, MOST_READS, SHARE_S, MessageReader
 from memwatch.guard.send_signal import signal_process
 from memwatch.guard.views import MOST_VIEWS
-from memwatch.guard.watcher import Watcher
+from memwatch.guard.watchers import Watchers
 from memwatch.model.sample import Process
 from memwatch.probe.stat import parse_stat
 from memwatch.tokenize.rss import rss_bytes
@@ -181,10 +181,11 @@ def test_the_watcher_continues_only_whom_it_was_told_of() -> None:
         ticks = parse_stat(Path(f"/proc/{pid}/stat").read_bytes()).start_ticks
         for told, state in ((ticks - 1, "T"), (ticks, "S")):
             assert not signal_process(pid, ticks - 1, signal.SIGKILL)
-            watcher = Watcher()
-            watcher.will_stop([process(pid, told)])
-            watcher._line.close()  # As when the guard is killed.
-            os.waitpid(watcher.pid, 0)
+            watchers = Watchers()
+            (only,) = watchers.pids
+            watchers.will_stop([process(pid, told)])
+            watchers._processes[0]._line.close()  # As when the guard is killed.
+            os.waitpid(only, 0)
             wait_until(lambda: state_of(pid) == state)  # noqa: B023
     finally:
         send(pid, signal.SIGKILL)
@@ -192,12 +193,16 @@ def test_the_watcher_continues_only_whom_it_was_told_of() -> None:
 
 
 def test_a_watcher_that_does_not_listen_does_not_hold_up_a_pause() -> None:
-    watcher = Watcher()
-    send(watcher.pid, signal.SIGSTOP)
+    watchers = Watchers()
+    watchers.add_second()
+    pids = watchers.pids
+    assert len(pids) == 2
+    for pid in pids:
+        send(pid, signal.SIGSTOP)
     for _ in range(100):
-        watcher.will_stop(process(pid, 10**9) for pid in range(1000))
-    watcher.dismiss()
-    assert state_of(watcher.pid) is None
+        watchers.will_stop(process(pid, 10**9) for pid in range(1000))
+    watchers.dismiss()
+    assert not any(map(state_of, pids))
 
 
 class Selector:

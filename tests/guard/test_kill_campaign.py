@@ -1,5 +1,7 @@
 """Random kills of memwatch's processes, with the job paused or not: nothing of it stays stopped, nothing of it dies.
 
+Where the job writes to a terminal of memwatch, or ptrace is forbidden, one of memwatch's four processes must be left.
+
 12 of them in the ordinary suite, 200 with --campaign.
 """
 
@@ -16,10 +18,12 @@ from pathlib import Path
 
 import pytest
 
+from memwatch.guard.watchers import COMMAND_LINES
 from tests.guard.processes import NoPtrace, children, command_of, is_paused, send, state_of, wait_until
 from tests.helpers import HANG_S
 
 ORDINARY, CAMPAIGN = 12, 200
+WATCHERS = {"watcher": COMMAND_LINES[0], "keeper": COMMAND_LINES[1]}
 
 # Threads, a child with a child in a session of its own, a child that the job itself has stopped, and short-lived
 # children all the time.
@@ -40,14 +44,14 @@ while True:
 
 
 class Fronted:
-    """The real front with a screen that shows nothing, its guard and watcher, and the job."""
+    """The real front with a screen that shows nothing, its guard and watchers, and the job."""
 
     def __init__(self, pids: Path, entrance: NoPtrace | None, job: str, *options: str) -> None:
         command = [sys.executable, "-m", "tests.guard.quiet_front", *options, sys.executable, "-c", job, str(pids)]
         if entrance is not None:
             command = entrance.command(*command)
         self.front = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
         )
         wait_until(pids.exists, "the job starts")
         found = json.loads(pids.read_text())
@@ -56,7 +60,15 @@ class Fronted:
         # On a busy machine the signal has been sent and has not stopped it yet.
         wait_until(lambda: state_of(self.stopped) == "T", "the job has stopped its child")
         (self.guard,) = children(self.front.pid)
-        self.watchers = [pid for pid in children(self.guard) if command_of(pid)[:1] == ["memwatch-watcher"]]
+        wait_until(lambda: all(map(self.watcher_pids, WATCHERS)), "both watchers start")
+        self.watchers = {name: self.watcher_pids(name) for name in WATCHERS}
+
+    def watcher_pids(self, name: str) -> list[int]:
+        return [pid for pid in children(self.guard) if command_of(pid)[:1] == [WATCHERS[name]]]
+
+    def all_watchers(self) -> list[int]:
+        """Those that were killed, too."""
+        return [pid for name in WATCHERS for pid in {*self.watchers[name], *self.watcher_pids(name)}]
 
     def tell(self, command: str) -> None:
         assert self.front.stdin is not None
@@ -70,19 +82,19 @@ class Fronted:
                 send(self.front.pid, number)
             case "guard":
                 send(self.guard, number)
-            case "watcher":
+            case _:
                 # It may have been replaced.
-                now = [pid for pid in children(self.guard) if command_of(pid)[:1] == ["memwatch-watcher"]]
-                self.watchers += [pid for pid in now if pid not in self.watchers]
-                if state_of(self.watchers[-1]) is not None:
-                    send(self.watchers[-1], number)
+                known = self.watchers[name]
+                known += [pid for pid in self.watcher_pids(name) if pid not in known]
+                if state_of(known[-1]) is not None:
+                    send(known[-1], number)
 
     def running(self) -> set[int]:
         """All of the job but what it has stopped itself: also what it has just started."""
         return {*self.others, *children(self.others[0])} - {self.stopped}
 
     def close(self) -> None:
-        everyone = [self.front.pid, self.guard, *self.watchers, *self.others, self.stopped]
+        everyone = [self.front.pid, self.guard, *self.all_watchers(), *self.others, self.stopped]
         for pid in [*children(self.others[0]), *children(self.others[1]), *everyone]:
             send(pid, signal.SIGKILL)
         self.front.communicate(timeout=HANG_S)
@@ -152,23 +164,31 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def test_whoever_is_killed_in_whatever_order_the_job_is_unharmed(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     # The guard always: while it lives, a job that its user has paused is meant to be paused.
-    victims = ["guard", *chance.sample(["front", "watcher"], chance.randint(0, 2))]
+    victims = ["guard", *chance.sample(["front", *WATCHERS], chance.randint(0, 3))]
     chance.shuffle(victims)
     with fronted(tmp_path / "pids") as run:
         nobody_is_harmed(run, harm(run, victims, chance))
 
 
-@pytest.mark.parametrize("victims", [["guard"], ["guard", "watcher"], ["watcher", "guard"]], ids="+".join)
-def test_where_ptrace_is_forbidden_one_of_watcher_and_front_is_enough(victims: list[str], tmp_path: Path) -> None:
-    """With front and guard gone, the kernel sends HUP to a process group with stopped members, as to any job."""
-    with fronted(tmp_path / "pids", NoPtrace()) as run:
+# In every order that matters: one of the four is left.
+ALL_BUT_ONE = [
+    ["guard", "watcher", "keeper"],
+    ["watcher", "front", "guard"],
+    ["guard", "front", "watcher"],
+    ["keeper", "guard", "front"],
+    ["front", "guard", "keeper"],
+]
+
+
+@pytest.mark.parametrize("victims", [["guard"], *ALL_BUT_ONE], ids="+".join)
+def test_where_ptrace_is_forbidden_one_that_is_left_is_enough(victims: list[str], tmp_path: Path) -> None:
+    """With a terminal of its own, as on the full screen, the job has a session of its own: no HUP for its orphans."""
+    with fronted(tmp_path / "pids", NoPtrace(), JOB, "--terminal") as run:
         run.tell("pause")
         wait_until(lambda: all(map(is_paused, run.others)))
-        done = []
         for victim in victims:
-            done.append(victim)
             run.signal(victim, signal.SIGKILL)
-        nobody_is_harmed(run, done)
+        nobody_is_harmed(run, victims)
 
 
 # Writes more than a terminal holds that nobody reads.
@@ -177,9 +197,7 @@ WRITES = JOB.replace(
 )
 
 
-@pytest.mark.parametrize(
-    "victims", [["guard", "front"], ["front", "guard"], ["watcher", "front", "guard"]], ids="+".join
-)
+@pytest.mark.parametrize("victims", [["guard", "front"], *ALL_BUT_ONE], ids="+".join)
 @pytest.mark.parametrize("command", ["pause", "resume"])
 def test_a_job_that_writes_to_a_terminal_of_memwatch_goes_on_writing(
     command: str, victims: list[str], tmp_path: Path
@@ -189,11 +207,18 @@ def test_a_job_that_writes_to_a_terminal_of_memwatch_goes_on_writing(
         run.tell(command)
         for victim in victims:
             run.signal(victim, signal.SIGKILL)
-            if victim == "watcher":
-                wait_until(lambda: state_of(run.watchers[-1]) is None)
-                wait_until(lambda: len(children(run.guard)) == 2, "it is replaced")
-                wait_until(lambda: command_of(children(run.guard)[-1])[:1] == ["memwatch-watcher"])
         nobody_is_harmed(run, victims)
         progress = tmp_path / "pids.on"
         before = progress.stat().st_size
         wait_until(lambda: progress.stat().st_size > before + 100, "it goes on writing")
+
+
+def test_pkill_by_the_name_of_memwatch_leaves_the_job_unharmed(tmp_path: Path) -> None:
+    """`pkill -KILL -f memwatch` hits front, guard and watcher at once. Here only ours: others run memwatch too."""
+    with fronted(tmp_path / "pids", None, WRITES, "--terminal") as run:
+        ours = [run.front.pid, run.guard, *run.all_watchers()]
+        hit = [pid for pid in ours if "memwatch" in " ".join(command_of(pid)) or pid == run.front.pid]
+        assert len(hit) == len(ours) - 1
+        for pid in hit:
+            send(pid, signal.SIGKILL)
+        nobody_is_harmed(run, ["pkill"])

@@ -323,7 +323,7 @@ def test_a_watcher_that_is_stopped_is_continued() -> None:
         wait_until(lambda: state_of(watcher) == "S")
 
 
-def test_guard_and_watcher_have_no_command_line_in_common() -> None:
+def test_guard_and_watchers_have_no_command_line_in_common() -> None:
     with Watched("sleep", "1000") as watched:
         watched.event("start")
         watcher = watcher_of(watched)
@@ -332,6 +332,8 @@ def test_guard_and_watcher_have_no_command_line_in_common() -> None:
         assert "memwatch.guard" in command_of(watched.guard.pid)
         named = subprocess.run(["ps", "-o", "comm=", "-p", str(watcher)], capture_output=True, text=True, check=True)
         assert named.stdout.strip() == "memwatch-watche"  # as much as the kernel keeps
+        others = [pid for pid in children(watched.guard.pid) if command_of(pid)[:1] == ["keeper-of-job"]]
+        assert len(others) == 1, "pkill -f memwatch leaves one"
 
 
 def test_after_a_stop_the_guard_stays_until_all_of_the_job_has_ended(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from memwatch.guard.watchers import COMMAND_LINES
 from memwatch.model.programs import as_given, is_memwatch_itself, program_name
 
 
@@ -39,7 +40,7 @@ def test_the_tokenizer_is_named_as_its_user_names_it() -> None:
         ("/usr/bin/python3.12 -m memwatch.guard 5", True),
         ("/usr/bin/python3 -P -m memwatch.guard 4", True),
         ("memwatch", True),
-        ("memwatch-watcher", True),
+        *((command_line, True) for command_line in COMMAND_LINES),
         ("/usr/bin/python3 -m memwatch.tokenize a.txt", False),
         ("/usr/bin/python3 memwatch.py", False),
         ("/usr/bin/python3 train.py memwatch", False),

@@ -143,21 +143,23 @@ class TestAPausedJobRunsOn:
             wait_until(lambda: state_of(job) == "S", "the job runs on")
             wait_until(lambda: not sockets(), "the watcher removes what the guard could not")
 
-    def test_if_the_watcher_is_killed_and_then_the_guard(self) -> None:
+    def test_if_the_watchers_are_killed_and_then_the_guard(self) -> None:
         with Watched("sleep", "1000") as watched:
             job = watched.event("start")["pid"]
             watched.tell("pause")
             watched.event("action", action="pause")
-            watcher = helpers_of(watched.guard.pid, job)[0]
-            send(watcher, signal.SIGKILL)
-            wait_until(lambda: helpers_of(watched.guard.pid, job, watcher), "the guard starts another watcher")
-            new = helpers_of(watched.guard.pid, job, watcher)[0]
-            watched.pids.append(new)
-            wait_until(lambda: psutil.Process(new).num_fds() <= 5, "the new watcher has closed what is not for it")
+            known = [job, *helpers_of(watched.guard.pid, job)]
+            for watcher in known[1:]:
+                send(watcher, signal.SIGKILL)
+            wait_until(lambda: len(helpers_of(watched.guard.pid, *known)) == 2, "the guard starts other watchers")
+            for new in helpers_of(watched.guard.pid, *known):
+                watched.pids.append(new)
+                fds = psutil.Process(new).num_fds
+                wait_until(lambda: fds() <= 5, "a new watcher has closed what is not for it")  # noqa: B023
             send(watched.guard.pid, signal.SIGKILL)
             wait_until(lambda: state_of(job) == "S", "the job runs on")
 
-    def test_if_watcher_and_guard_are_killed_at_once(self) -> None:
+    def test_if_watchers_and_guard_are_killed_at_once(self) -> None:
         """The front continues it, and cannot know its exit code."""
         command = [sys.executable, "-m", "tests.guard.quiet_front", "sleep", "3"]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -175,14 +177,15 @@ class TestAPausedJobRunsOn:
         assert front.returncode == 125
         assert "its exit code is unknown" in err
 
-    def test_if_the_guard_is_stopped_past_the_deadline(self) -> None:
-        with Watched("sleep", "1000") as watched:
-            job = watched.event("start")["pid"]
-            watched.tell("pause")
-            watched.event("action", action="pause")
+    @needs_cage
+    def test_if_the_guard_is_stopped_past_the_deadline(self, small_machine: Cage) -> None:
+        command = (sys.executable, "-c", GROWING, 200, 0.1, 1000)
+        with Watched(*command, cage=small_machine, reserve_bytes=80 * MIB, pause_timeout_s=1) as watched:
+            watched.event("start")
+            watched.event("action", action="pause", next="stop")
             send(watched.guard.pid, signal.SIGSTOP)
-            wait_until(lambda: state_of(watched.guard.pid) != "T", "the watcher wakes the guard")
-            assert state_of(job) == "T", "a pause that a user asked for goes on"
+            wait_until(lambda: state_of(watched.guard.pid) != "T", "a watcher wakes the guard")
+            assert watched.event("exit")["code"] == 124, "the guard does what it has announced"
 
 
 def test_a_front_that_is_killed_takes_the_job_with_it() -> None:
