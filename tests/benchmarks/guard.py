@@ -24,7 +24,9 @@ from tests.cage import NEEDS, Cage, cage, can_cage, swap_file
 
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 STARTS = 15
-CALM_S = 15
+SETTLES_S = 10
+CALM_S = 30
+IDLE = "for i in $(seq 300); do sleep 1000 & done; wait"
 SWAP_BYTES = 2048 * MIB
 FAST_MIB_S = 2048
 FAST_MOST_MIB = 2600
@@ -62,16 +64,18 @@ def rows_of(measure: Callable[..., Iterator[Row]], name: str, *arguments: object
 
 
 def cost_rows(folder: Path) -> Iterator[Row]:
-    size_bytes, cpu_share = cost(folder)
+    size_bytes, cpu_share = cost(folder, "sleep", "1000")
     yield "its memory, MiB", f"{size_bytes / MIB:.1f}", "20"
     yield "its CPU time while all is calm, % of a core", f"{cpu_share * 100:.2f}", "0.5"
+    _, cpu_share = cost(folder, "sh", "-c", IDLE)
+    yield "the same beside a job of 300 idle processes", f"{cpu_share * 100:.2f}", "1"
 
 
-def cost(folder: Path) -> tuple[int, float]:
+def cost(folder: Path, *command: str) -> tuple[int, float]:
     """(RSS, share of a core) of a guard that has nothing to do."""
-    with subprocess.Popen([*RUN, "--record", folder / "calm.jsonl", "--", "sleep", "1000"]) as front:
+    with subprocess.Popen([*RUN, "--record", folder / "calm.jsonl", "--", *command]) as front:
         try:
-            time.sleep(3)
+            time.sleep(SETTLES_S)
             guard = int(Path(f"/proc/{front.pid}/task/{front.pid}/children").read_text().split()[0])
             before = cpu_s(guard)
             time.sleep(CALM_S)

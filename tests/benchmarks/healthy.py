@@ -38,6 +38,10 @@ def healthy(folder: Path, cages: Sequence[int]) -> list[str]:
         for outcome in outcomes(cages, None, inputs, journals):
             print(line_of(outcome), file=sys.stderr, flush=True)
             done.append(outcome)
+    return healthy_lines(done, cages)
+
+
+def healthy_lines(done: Sequence[Outcome], cages: Sequence[int]) -> list[str]:
     missing = sorted({name for job in JOBS if (name := job.missing()) is not None})
     return [
         f"{len({outcome.name for outcome in done})} healthy jobs in cages of {', '.join(map(str, cages))} GiB, where "
