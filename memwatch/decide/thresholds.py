@@ -54,13 +54,16 @@ class Thresholds:
     `floor_share`   of headroom: below it nothing is left to let the job use
     `lost_share`    so much of the reserve may be gone before the level says so even if nothing moves: something else
                     took it, and it is still there for that
+    `plenty_share`  of the room: with more headroom than this, growth is not worth a line unless it is sure
     `swap_ahead_s`  a warning comes this long before the first page goes out, which is when the reserve is used up
     `warn_s`        and at least, and at most, this long before headroom ends. At 12 s a compile beside a browser was
                     warned about five times in a quarter of an hour, with a GiB of 3 left (test_benign_hour.py)
     `slow_bytes_s`  these times are for growth up to the first. What grows faster is warned about later, and from the
                     second on not before it is held: it is more often a program that loads something, nobody can answer
                     within seconds, and whether it goes on growing after a hold says more than any forecast
-    `certain_s`     what is certain is warned about up to this long before headroom ends
+    `certain_s`     what is certain is warned about this long before it is paused, however slowly it grows: a person has
+                    seen the forecast on the watch level before, and has the deadline of the pause after it. At 10.5 s
+                    one healthy job in ten was warned about on a busy machine, where all of them grow slowly
     `urgent_s`      a warning this near is never held back
     `swap_bytes_s`  in and out at once; a disk that thrashes at random manages no more than a few MiB/s
     """
@@ -68,12 +71,13 @@ class Thresholds:
     floor_share: float = 1 / 16
     lost_share: float = 1 / 2
     tight_share: float = 1 / 2
+    plenty_share: float = 1 / 4
     margin_share: float = 0.0
     watch_s: float = 60.0
     swap_ahead_s: float = 5.5
     warn_s: tuple[float, float] = (0.5, 6.0)
-    slow_bytes_s: tuple[float, float] = (130 * MIB, 170 * MIB)
-    certain_s: float = 10.5
+    slow_bytes_s: tuple[float, float] = (110 * MIB, 140 * MIB)
+    certain_s: float = 2.0
     urgent_s: float = 4.0
     swap_bytes_s: float = 4 * MIB
     refaults_s: float = 1000.0  # 4 MiB/s
@@ -185,12 +189,17 @@ def _room_level(forecast: Forecast, thresholds: Thresholds, strained: bool) -> L
         return Level.ACT
     sure_s = float("inf") if forecast.sure_seconds_left is None else forecast.sure_seconds_left
     certain_s = float("inf") if forecast.certain_seconds_left is None else forecast.certain_seconds_left
-    is_certain = certain_s <= thresholds.certain_s * thresholds.slow_part(forecast)
+    # Slow growth is paused at the floor, long before headroom ends.
+    floor_s = thresholds.floor_bytes(forecast) / (forecast.fill_bytes_s or float("inf"))
+    is_certain = certain_s - floor_s <= thresholds.certain_s * thresholds.slow_part(forecast)
     is_coming = is_certain or sure_s <= thresholds.warn_ahead_s(forecast)
     if (is_coming and not forecast.job_fits) or headroom <= margin:
         return Level.WARN
-    soon = left_s is not None and left_s <= thresholds.watch_s
-    return Level.WATCH if forecast.is_credible or soon or is_tight(forecast, thresholds) else Level.CALM
+    soon = forecast.is_credible or (left_s is not None and left_s <= thresholds.watch_s)
+    is_plenty = headroom > (forecast.capacity_bytes or 0) * thresholds.plenty_share
+    if soon and (forecast.sure_seconds_left is not None or not is_plenty):
+        return Level.WATCH
+    return Level.WATCH if is_tight(forecast, thresholds) else Level.CALM
 
 
 def _strain(rates: Rates, thresholds: Thresholds) -> tuple[Signal, ...]:

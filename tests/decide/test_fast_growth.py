@@ -62,7 +62,7 @@ def test_an_array_that_fits_is_filled_without_a_warning_however_slowly(rate_mib_
 
 @pytest.mark.parametrize("rate_mib_s", [30, 85, 110])
 def test_a_job_that_goes_on_asking_is_warned_about(rate_mib_s: float) -> None:
-    assert max(filling(2640, rate_mib_s, asks_again=True)) >= Level.WARN
+    assert max(filling(2690, rate_mib_s, asks_again=True)) >= Level.WARN
 
 
 def test_an_array_that_does_not_fit_is_warned_about() -> None:

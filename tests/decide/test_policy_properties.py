@@ -155,8 +155,12 @@ def test_more_headroom_never_worsens_a_verdict(history: list[Sample], more: int)
 
 # Random forecasts are nearly all urgent; these are one of each level that is not.
 CALM = Forecast(0.0, headroom_bytes=12 * GIB, capacity_bytes=TOTAL)
-WATCH = replace(CALM, fill_bytes_s=GIB, seconds_left=40.0, confidence=ForecastConfidence.MEDIUM)
-WARN = replace(CALM, fill_bytes_s=GIB, seconds_left=10.0, confidence=ForecastConfidence.MEDIUM)
+WATCH = replace(
+    CALM, headroom_bytes=3 * GIB, fill_bytes_s=75 * MIB, seconds_left=40.0, confidence=ForecastConfidence.MEDIUM
+)
+WARN = replace(
+    CALM, headroom_bytes=3 * GIB, fill_bytes_s=300 * MIB, seconds_left=10.0, confidence=ForecastConfidence.MEDIUM
+)
 STALLED = replace(CALM, rates=Rates(2.0, stall_some_fraction=0.3))
 plain = st.sampled_from([CALM, WATCH, WARN, STALLED])
 

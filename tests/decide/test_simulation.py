@@ -72,10 +72,12 @@ def test_the_wish_to_warn_never_acts(rate_mib: int) -> None:
 @pytest.mark.parametrize("rate_mib", [10, 30])
 def test_a_slow_leak_is_warned_about_and_paused_before_the_swap(rate_mib: int) -> None:
     run = hog(rate_mib * MIB, 12.5 * GIB).until(400)
-    warned_s, paused_s = run.reached(Level.WARN), run.first(Step.PAUSE)
+    watched_s, warned_s, paused_s = run.reached(Level.WATCH), run.reached(Level.WARN), run.first(Step.PAUSE)
+    assert watched_s is not None
     assert warned_s is not None
     assert paused_s is not None
-    assert warned_s <= paused_s - 5
+    assert watched_s <= paused_s - 30
+    assert warned_s <= paused_s - 1.9, "later than that many healthy jobs stop growing; its deadline is a minute away"
     assert run.swapped_s is None
 
 
@@ -117,6 +119,12 @@ def test_a_job_that_ignores_term_and_grows_on_is_killed_within_seconds() -> None
 def test_a_job_that_can_shard_is_asked_before_it_is_paused() -> None:
     run = Run(Machine(job_rate=200 * MIB), on_pressure=OnPressure.AUTO, can_shard=True).until(60)
     assert [step for step in run.steps if step != Step.WARN] == [Step.SHARD, Step.PAUSE]
+
+
+def test_growth_with_much_memory_left_is_not_worth_a_line() -> None:
+    """No "watch", and so none that subsides for ten seconds with 20 GiB left."""
+    machine = Machine(total_bytes=24 * GIB, desktop=lambda t: GIB, shape=lambda t: min(t / 4, 1) * 2 * GIB, starts_s=1)
+    assert {level for _, level in Run(machine).until(20).levels} == {Level.CALM}
 
 
 def sawtooth(t: float) -> float:
