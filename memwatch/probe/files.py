@@ -89,6 +89,10 @@ class KeptFile:
             os.close(self._fd)
             self._fd = None
 
+    def __del__(self) -> None:
+        """Whoever drops it need not close it: the owner of hundreds may itself be dropped."""
+        self.close()
+
 
 def _read_all(fd: int) -> bytes:
     text = os.pread(fd, _CHUNK_BYTES, 0)

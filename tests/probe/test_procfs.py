@@ -1,6 +1,7 @@
 """The host's memory, pressure and paging, on recorded machines."""
 
 import mmap
+import os
 from pathlib import Path
 
 import pytest
@@ -133,3 +134,13 @@ def test_a_file_that_appears_later_is_read_then(tmp_path: Path) -> None:
     (tmp_path / "later").write_text("8\n")
     assert file.number() == 8
     file.close()
+
+
+def test_a_file_that_is_dropped_is_closed(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("7\n")
+    before = len(os.listdir("/proc/self/fd"))
+    file = KeptFile(str(tmp_path / "kept"))
+    assert file.number() == 7
+    assert len(os.listdir("/proc/self/fd")) == before + 1
+    del file
+    assert len(os.listdir("/proc/self/fd")) == before
