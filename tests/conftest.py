@@ -107,8 +107,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="Also run the files that take long (make test-all).")
 
 
-# What takes long on two quiet cores: real hogs, real kills, long texts, recorded hours. `make test` leaves them out
-# unless they are named on the command line; `make test-all` and CI run everything.
+# What takes long on two quiet cores: real hogs, real kills, long texts, recorded hours. Files, folders or single tests.
+# `make test` leaves them out unless they are named on the command line; `make test-all` and CI run everything.
 LONG = (
     "tests/benchmarks/",
     "tests/benign/test_benign.py",
@@ -119,15 +119,30 @@ LONG = (
     "tests/cluster/test_ray_pressure.py",
     "tests/decide/test_benign_hour.py",
     "tests/decide/test_healthy_jobs.py",
+    "tests/decide/test_whole_runs.py",
     "tests/estimate/test_sampling.py",
     "tests/faults/",
     "tests/guard/test_bare.py",
+    "tests/guard/test_blame.py",
     "tests/guard/test_job_control.py",
     "tests/guard/test_kill_campaign.py",
+    "tests/guard/test_never_stopped.py::test_a_job_that_ignores_being_told_is_killed",
+    "tests/guard/test_never_stopped.py::test_a_stop_is_followed_by_the_kill_also_with_the_guard_off",
+    "tests/guard/test_pausing.py::test_a_signal_that_the_job_sends_to_its_own_does_not_end_a_pause",
+    "tests/guard/test_pressure.py::test_a_slow_hog_is_warned_about_well_before_it_is_paused",
+    "tests/guard/test_pressure.py::test_after_a_stop_by_the_guard_a_stubborn_child_does_not_go_on_to_fill_memory",
+    "tests/guard/test_pressure.py::test_the_desktop_is_notified_once",
+    "tests/guard/test_pressure.py::test_what_still_grows_in_a_pause_is_killed",
+    "tests/guard/test_reserve_follows.py",
     "tests/guard/test_runs_together.py",
     "tests/guard/test_tokenizer.py",
+    "tests/portable/test_guard.py",
     "tests/probe/test_hard_to_read.py",
     "tests/probe/test_own_memory.py",
+    "tests/security/test_files.py",
+    "tests/security/test_names.py",
+    "tests/test_readme.py::test_the_commands_of_the_readme_do_what_it_says",
+    "tests/test_recipes.py",
     "tests/tokenize/test_engines.py",
     "tests/tui/test_screenshots.py",
     "tests/tui/test_terminal.py",

@@ -86,21 +86,24 @@ def test_segments_of_a_text_are_the_whole(
     assert _in_segments(path, settings, gpt2, fast, size, limit) == expected
 
 
-TEXTS = ["one", "", "two\nlines", "日本語" * 200, "<|endoftext|> as text", "x" * 5000, "it's"] * 9
+def texts(times: int) -> list[str]:
+    return ["one", "", "two\nlines", "日本語" * 20 * times, "<|endoftext|> as text", "x" * 500 * times, "it's"] * 9
 
 
-@pytest.mark.parametrize("size", [1, 50, 1000, 100_000])
+@pytest.mark.parametrize(("size", "times"), [(1, 1), (50, 10), (1000, 10), (100_000, 10)])
 @pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
-def test_segments_of_records_are_the_whole(name: str, size: int, fast: Engine, gpt2: Encoding, tmp_path: Path) -> None:
-    path = tmp_path / name
+def test_segments_of_records_are_the_whole(
+    name: str, size: int, times: int, fast: Engine, gpt2: Encoding, tmp_path: Path
+) -> None:
+    path, written = tmp_path / name, texts(times)
     if name == "a.jsonl":
-        path.write_text("".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(TEXTS)))
+        path.write_text("".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(written)))
     else:
-        pq.write_table(pa.table({"text": TEXTS}), path, row_group_size=4, use_dictionary=False)
+        pq.write_table(pa.table({"text": written}), path, row_group_size=4, use_dictionary=False)
     settings = TokenizeSettings(val_ratio="0.2")
     whole = read_in_blocks(path, settings, gpt2, fast, 200)
     assert whole.val
-    assert _in_segments(path, settings, gpt2, fast, size, 300)[:3] == (whole.train, whole.val, len(TEXTS))
+    assert _in_segments(path, settings, gpt2, fast, size, 300)[:3] == (whole.train, whole.val, len(written))
 
 
 def test_a_large_row_group_is_fed_and_small_ones_are_joined(tmp_path: Path) -> None:
