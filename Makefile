@@ -4,7 +4,9 @@
 # make test-portable  test with psutil alone and every Linux-only call refused, as macOS would run it (minutes)
 # make test-cluster  kill nodes, workers, drivers and the store at 50 random moments under runs on Ray (10 minutes)
 # make test-vm  boot a Debian guest and test there what needs systemd and cgroup v2 (minutes; the first time as root)
+# make test-vm-short  the most important of it (CI runs this)
 # make vm-guest  make that guest, if there is none yet, without booting it
+# make test-busy  run all tests TURNS times beside stress-ng --cpu 4 (an hour; BUSY_TESTS names some only)
 # make faults  harm tokenize runs in every way, TIMES times each, and compare what they make (about TIMES minutes)
 # make soak    guard tokenize runs for MINUTES minutes, and disturb them
 # make coverage  run the quick tests, or TESTS, and list the lines and branches that no test reaches
@@ -23,7 +25,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 TESTS ?=
 
-.PHONY: coverage demo test test-all test-portable test-cluster test-vm vm-guest faults soak lint benign curves bench screenshots clean
+.PHONY: coverage demo test test-all test-busy test-portable test-cluster test-vm test-vm-short vm-guest faults soak lint \
+  benign curves bench screenshots clean
 
 demo: $(VENV)/installed
 	@echo "== making demo/text.txt from Python's own documentation and library"
@@ -62,11 +65,26 @@ test-vm: vm-guest
 	@echo "== testing in the guest (some minutes; it is emulated)"
 	@$(BIN)/python -m pytest --vm -s tests/vm
 
+test-vm-short: vm-guest
+	@echo "== testing in the guest (5 minutes; it is emulated)"
+	@$(BIN)/python -m pytest --vm -s tests/vm -k short
+
 vm-guest: $(VENV)/installed-dev
 	@{ command -v mmdebstrap && command -v mke2fs && command -v qemu-system-x86_64; } >/dev/null || \
 	  { echo "== installing mmdebstrap and qemu"; \
 	    apt-get install --yes --quiet --no-install-recommends mmdebstrap e2fsprogs qemu-system-x86; }
 	@$(BIN)/python -m tests.vm.guest
+
+TURNS ?= 3
+BUSY_TESTS ?= --all --numprocesses 2 --dist loadfile
+
+test-busy: $(VENV)/installed-dev
+	@command -v stress-ng >/dev/null || \
+	  { echo "== installing stress-ng"; apt-get install --yes --quiet --no-install-recommends stress-ng; }
+	@stress-ng --cpu 4 --quiet & load=$$!; trap 'kill $$load' EXIT; \
+	  for turn in $$(seq $(TURNS)); do \
+	    echo "== turn $$turn of $(TURNS) beside stress-ng --cpu 4"; $(BIN)/python -m pytest $(BUSY_TESTS) || exit 1; \
+	  done
 
 TIMES ?= 20
 MINUTES ?= 20
