@@ -1,5 +1,6 @@
 """Memory of processes, and the peak of the whole job. None where there is none to read."""
 
+import ctypes
 import os
 import resource
 import select
@@ -41,3 +42,10 @@ def guarded_peak_bytes(channel: Channel | None) -> int | None:
                 own = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
                 return max(sampled, *(used * MAXRSS_UNIT_BYTES for used in own))
     return None
+
+
+def release_free_memory() -> None:
+    """Hand the free parts of the heap back to the system, where the C library can do it."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(ctypes.c_size_t(0))

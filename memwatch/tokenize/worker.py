@@ -41,7 +41,7 @@ from memwatch.tokenize.messages import (
     receive,
     send,
 )
-from memwatch.tokenize.rss import rss_bytes
+from memwatch.tokenize.rss import release_free_memory, rss_bytes
 from memwatch.tokenize.segment_encoder import BadInput, EngineFailed, OpenFiles, Piece, encode_block, encode_segment
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.sizing import expected_marks
@@ -133,7 +133,7 @@ class Worker:
         self._held: dict[int, EncodedBlock] = {}
         self._held_bytes = 0
         self._waiting_s = 0.0
-        self._renewed_bytes = rss_bytes(os.getpid()) or 0
+        self._renewed_bytes = self._used_bytes()
 
     def work(self) -> None:
         while True:
@@ -221,13 +221,20 @@ class Worker:
         return self._outputs[path]
 
     def _keep_budget(self) -> None:
-        used = (rss_bytes(os.getpid()) or 0) - self._held_bytes
+        used = self._used_bytes()
         if used > self._budget_bytes and used - self._renewed_bytes > LEAST_GROWTH_BYTES:
-            self._renew()
+            # pyarrow leaves much that is free in the heap; to hand it back each time would cost more than to decode.
+            release_free_memory()
+            self._renewed_bytes = self._used_bytes()
+            if self._renewed_bytes > self._budget_bytes:
+                self._renew()
 
     def _renew(self) -> None:
         self._encoder.engine.renew()
-        self._renewed_bytes = (rss_bytes(os.getpid()) or 0) - self._held_bytes
+        self._renewed_bytes = self._used_bytes()
+
+    def _used_bytes(self) -> int:
+        return (rss_bytes(os.getpid()) or 0) - self._held_bytes
 
     def _footers(self, number: int) -> Footers:
         from memwatch.tokenize.inputs.row_reader import open_rows

@@ -103,8 +103,6 @@ class ParquetRows:
         return COPIES_OF_A_PAGE * max(large, default=BATCH_BYTES)
 
     def _from(self, row_group: int, row: int, stop_group: int | None) -> Iterator[RowBatch]:
-        import pyarrow
-
         for group in range(row_group, self._parquet.num_row_groups if stop_group is None else stop_group):
             skip = row if group == row_group else 0
             index = 0
@@ -117,8 +115,6 @@ class ParquetRows:
                     yield row_batch(group, index + start, batch.column(0)[start:], self._path, self._name)
                 index += len(batch)
                 self._row = index
-            # What was decoded goes back to the system, not into a pool for later.
-            pyarrow.default_memory_pool().release_unused()
 
     def _rows_a_batch(self, group: int) -> int:
         chunk_bytes, row_count = self._column_size(group)
