@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from memwatch.tokenize.blocks import Block, ReadPosition, StreamBlocks
 from memwatch.tokenize.cuts import Cuts
-from memwatch.tokenize.inputs.archives import Member, format_of_member, members_of
+from memwatch.tokenize.inputs.archives import ArchiveMember, format_of_member, members_of
 from memwatch.tokenize.inputs.byte_streams import Stream, skip
 from memwatch.tokenize.inputs.input_formats import Kind
 from memwatch.tokenize.inputs.input_source import Input, InputChanged
@@ -57,7 +57,7 @@ class ArchiveBlocks:
         self._blocks = self._blocks_of(member)
         return True
 
-    def _blocks_of(self, member: Member) -> StreamBlocks:
+    def _blocks_of(self, member: ArchiveMember) -> StreamBlocks:
         head, is_whole = head_of(member.read)
         kind = format_of_member(self._source, member.name, head, is_whole)
         text = _MemberText(Prefixed(head, member.read), self._stream)

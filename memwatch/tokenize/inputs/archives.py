@@ -46,12 +46,12 @@ def format_of_member(source: Input, name: str, head: bytes, is_whole: bool) -> K
     return kind
 
 
-class Member(NamedTuple):
+class ArchiveMember(NamedTuple):
     name: str  # the archive's and its own
     read: Callable[[int], bytes]
 
 
-def members_of(source: Input, stream: Stream) -> Generator[Member, None, None]:
+def members_of(source: Input, stream: Stream) -> Generator[ArchiveMember, None, None]:
     """All members with something in them, unpacked. Each must be read before the next is asked for."""
     found = _zip_members(source) if source.archive == "zip" else _tar_members(source.name, stream.read)
     for name, read in found:
@@ -64,7 +64,7 @@ def members_of(source: Input, stream: Stream) -> Generator[Member, None, None]:
         file = Prefixed(head, read)
         packing = packing_of(head)
         if head:
-            yield Member(full_name, file.read if packing is None else Unpacker(file, packing, full_name).read)
+            yield ArchiveMember(full_name, file.read if packing is None else Unpacker(file, packing, full_name).read)
 
 
 def _is_extra(name: str) -> bool:
@@ -129,7 +129,7 @@ class _TarReader:
         return found
 
 
-def _tar_members(name: str, read: Callable[[int], bytes]) -> Iterator[Member]:
+def _tar_members(name: str, read: Callable[[int], bytes]) -> Iterator[ArchiveMember]:
     tar = _TarReader(name, read)
     attributes: dict[str, str] = {}
     while (info := tar.next_header()) is not None:
@@ -143,7 +143,7 @@ def _tar_members(name: str, read: Callable[[int], bytes]) -> Iterator[Member]:
                 raise MemwatchError(f"{name} has a sparse member, {info.name}, at byte {tar.offset}; unpack it first")
             tar.begin(info, int(member.get("size", info.size)))
             if info.isreg():
-                yield Member(member.get("path", info.name), tar.data)
+                yield ArchiveMember(member.get("path", info.name), tar.data)
 
 
 def _pax_attributes(tar: _TarReader) -> dict[str, str]:
@@ -163,7 +163,7 @@ def _pax_attributes(tar: _TarReader) -> dict[str, str]:
     return found
 
 
-def _zip_members(source: Input) -> Iterator[Member]:
+def _zip_members(source: Input) -> Iterator[ArchiveMember]:
     import zipfile
 
     if source.packing is not None or source.is_standard_input:
@@ -178,7 +178,7 @@ def _zip_members(source: Input) -> Iterator[Member]:
                 where = f", in the member {info.filename} at byte {info.header_offset}"
                 if not info.is_dir() and info.file_size:
                     with archive.open(info) as member:
-                        yield Member(info.filename, _named_damage(member.read, source.name + where))
+                        yield ArchiveMember(info.filename, _named_damage(member.read, source.name + where))
     except MemwatchError:
         raise
     except Exception as error:  # BadZipFile, NotImplementedError, RuntimeError for a password, struct.error ...
