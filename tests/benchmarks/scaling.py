@@ -2,13 +2,16 @@
 
     python -m tests.benchmarks.scaling TEXT OUT WORKERS real|simulated      one run; prints JSON
 
-`report` compares memwatch with two bare gigatoken processes, and simulates more cores than there are: an engine that
-only waits, as long as gigatoken would take, lets 64 workers run on 2 cores. What is left is the cost of all the rest.
+`report` compares memwatch with two bare gigatoken processes on text, jsonl and parquet, and simulates more cores than
+there are: an engine that only waits, as long as gigatoken would take, lets 64 workers run on 2 cores. What is left is
+the cost of all the rest.
 """
 
 import json
+import os
 import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -16,11 +19,15 @@ from pathlib import Path
 
 import numpy as np
 
+from memwatch.model.units import MIB
 from memwatch.tokenize import engines
 from memwatch.tokenize.command import tokenize
 from memwatch.tokenize.vocabulary import rank_file
+from tests.benchmarks.documents import documents
 from tests.benchmarks.exact import GPT2
+from tests.benchmarks.measure import NotMeasured
 from tests.benchmarks.report import table
+from tests.benchmarks.throughput import TOKENIZE
 
 HERE = Path(__file__).parent
 HEADS = ("workers", "GB/s", "GB/s of the engines alone", "coordinator, CPU-s a GB", "all others, CPU-s a GB")
@@ -28,6 +35,10 @@ HEADS = ("workers", "GB/s", "GB/s of the engines alone", "coordinator, CPU-s a G
 SIMULATED_BYTES_PER_S = 200e6
 BYTES_PER_TOKEN = 4
 SIMULATED_WORKERS = (4, 16, 64)
+LARGE_BYTES = 1_000_000_000
+ROUNDS = 3
+# Of what the engines alone would do.
+KEEPS_UP = 0.8
 REAL, SIMULATED = "real", "simulated"
 
 
@@ -82,52 +93,170 @@ def _run(text: Path, out: Path, workers: int, kind: str) -> dict[str, float]:
     return found
 
 
-def _bare_s(text: Path, folder: Path) -> float:
-    """Two processes that read, encode and write their own file, each half of the text."""
+def _bare_s(program: str, halves: list[Path], folder: Path) -> float:
+    """Two processes that read, encode and write their own file."""
+    command = [sys.executable, str(HERE / program), str(rank_file(GPT2))]
+    began_s = time.monotonic()
+    running = [
+        subprocess.Popen([*command, str(half), str(folder / f"bare{number}.bin")]) for number, half in enumerate(halves)
+    ]
+    if any(process.wait() != 0 for process in running):
+        raise NotMeasured(f"{program} failed")
+    return time.monotonic() - began_s
+
+
+def _ours_s(source: Path, out: Path, workers: str = "2") -> float:
+    """The whole command, as a user gives it."""
+    shutil.rmtree(out, ignore_errors=True)
+    options = ("--out", out, "--val-ratio", "0", "--workers", workers)
+    began_s = time.monotonic()
+    subprocess.run([*map(str, (*TOKENIZE, source, *options))], check=True, stdout=subprocess.DEVNULL)
+    return time.monotonic() - began_s
+
+
+def _repeated(text: Path, folder: Path) -> Path:
+    """The corpus again and again, up to a GB, in the page cache."""
+    large = folder / "large.txt"
+    with large.open("wb") as target:
+        while target.tell() < LARGE_BYTES:
+            with text.open("rb") as source:
+                shutil.copyfileobj(source, target, 1 << 20)
+    return large
+
+
+def _halves_of_text(text: Path, folder: Path) -> list[Path]:
     half = folder / "half.txt"
     left = text.stat().st_size // 2
     with text.open("rb") as source, half.open("wb") as target:
         while data := source.read(min(left, 1 << 20)):
             left -= target.write(data)
-    program = [sys.executable, str(HERE / "bare_loop.py"), str(rank_file(GPT2)), str(half)]
-    began_s = time.monotonic()
-    running = [subprocess.Popen([*program, str(folder / f"bare{i}.bin")]) for i in range(2)]
-    assert all(process.wait() == 0 for process in running)
-    return time.monotonic() - began_s
+    return [half, half]
+
+
+def _documents(text: Path, folder: Path) -> tuple[list[Path], Path, Path]:
+    """The documents of the text as a plain file for each of two processes, as jsonl, and as parquet."""
+    import pyarrow
+    import pyarrow.parquet
+
+    every = list(documents(str(text)))
+    halves = []
+    for number in range(2):
+        mine = [document.encode() for document in every[number::2]]
+        halves.append(folder / f"documents{number}")
+        halves[-1].write_bytes(b"".join(mine))
+        np.array([len(document) for document in mine], np.int64).tofile(f"{halves[-1]}.lengths")
+    jsonl, parquet = folder / "documents.jsonl", folder / "documents.parquet"
+    with jsonl.open("w", encoding="utf-8") as file:
+        for number, document in enumerate(every):
+            file.write(json.dumps({"text": document, "id": number}, ensure_ascii=False) + "\n")
+    table_of = pyarrow.table({"text": every, "id": list(range(len(every)))})
+    pyarrow.parquet.write_table(table_of, parquet, row_group_size=1000, compression="zstd")
+    return halves, jsonl, parquet
+
+
+def _read(path: Path) -> None:
+    """So that it is in the page cache."""
+    with path.open("rb") as file:
+        while file.read(1 << 24):
+            pass
+
+
+def _ratio(name: str, goal: float, program: str, halves: list[Path], source: Path, folder: Path) -> list[str]:
+    bare, ours = [], []
+    for _ in range(ROUNDS):
+        for half in halves:
+            _read(half)
+        bare.append(_bare_s(program, halves, folder))
+        _read(source)
+        ours.append(_ours_s(source, folder / "out"))
+    size = sum(half.stat().st_size for half in halves)
+    bare_s, ours_s = statistics.median(bare), statistics.median(ours)
+    return [name, f"{size / bare_s / 1e6:.0f}", f"{size / ours_s / 1e6:.0f}", f"**{bare_s / ours_s:.2f}**", f"{goal}"]
+
+
+def _cost(source: Path, folder: Path, start_s: float) -> list[str]:
+    run = _run(source, folder / "out", 2, REAL)
+    coordinator_s = max(run["coordinator_s"] - start_s, 0)
+    return [source.suffix[1:], f"{coordinator_s / run['bytes'] * 1e9:.3f}", f"{run['peak_bytes'] / MIB:.0f}"]
 
 
 def report(text: Path, folder: Path) -> list[str]:
-    bare_s = _bare_s(text, folder)
-    ours = _run(text, folder / "out", 2, REAL)
-    tiny = folder / "tiny.txt"
-    tiny.write_bytes(text.open("rb").read(1000))
-    start_s = _run(tiny, folder / "out", 2, REAL)["coordinator_s"]
-    gigabytes = ours["bytes"] / 1e9
-    rows = []
-    for workers in SIMULATED_WORKERS:
-        run = _run(text, folder / "out", workers, SIMULATED)
-        rows.append(
-            [
-                f"{workers}",
-                f"{run['bytes'] / run['working_s'] / 1e9:.2f}",
-                f"{workers * SIMULATED_BYTES_PER_S / 1e9:.1f}",
-                f"{max(run['coordinator_s'] - start_s, 0) / gigabytes:.3f}",
-                f"{run['children_s'] / gigabytes:.2f}",
-            ]
-        )
-    return [
-        f"{gigabytes:.2f} GB of text. Two bare gigatoken processes that read, encode and write their own file take "
-        f"{bare_s:.1f} s; memwatch with 2 workers {ours['seconds']:.1f} s: **{bare_s / ours['seconds']:.2f}** of their "
-        f"speed (to reach: 0.85). CPU time of the coordinator, without its start ({start_s:.2f} s): "
-        f"**{max(ours['coordinator_s'] - start_s, 0) / gigabytes:.3f} s a GB** (to reach: 0.15).",
-        "",
-        "Simulated cores: an engine that only waits, as long as gigatoken takes on one core of a desktop. Reading and "
-        "writing are real, and share the cores of this machine.",
-        "",
-        *table(
-            ("workers", "GB/s", "GB/s of the engines alone", "coordinator, CPU-s a GB", "all others, CPU-s a GB"), rows
-        ),
+    large = _repeated(text, folder)
+    halves, jsonl, parquet = _documents(large, folder)
+    text_halves = _halves_of_text(large, folder)
+    ratios = [
+        _ratio("text", 0.85, "bare_loop.py", text_halves, large, folder),
+        _ratio("jsonl", 0.7, "bare_documents.py", halves, jsonl, folder),
+        _ratio("parquet", 0.7, "bare_documents.py", halves, parquet, folder),
     ]
+    tiny, small = folder / "tiny.txt", folder / "small.txt"
+    with text.open("rb") as file:
+        small.write_bytes(file.read(20_000_000))
+    tiny.write_bytes(small.read_bytes()[:1000])
+    start_s = _run(tiny, folder / "out", 2, REAL)["coordinator_s"]
+    tiny_s, small_s = (
+        statistics.median(_ours_s(each, folder / "out") for _ in range(ROUNDS)) for each in (tiny, small)
+    )
+    costs = [_cost(each, folder, start_s) for each in (large, jsonl, parquet)]
+    runs = {workers: _without_start(large, tiny, folder / "out", workers) for workers in SIMULATED_WORKERS}
+    return [
+        f"{large.stat().st_size / 1e9:.2f} GB of text in the page cache (the corpus, repeated). Two bare gigatoken "
+        "processes read, encode and write a file each; memwatch is the whole command with 2 workers, with its guard, "
+        f"hashes and what it writes to disk. Medians of {ROUNDS} turns.",
+        "",
+        *table(("", "two bare, MB/s", "memwatch, MB/s", "ratio", "to reach"), ratios),
+        "",
+        f"A text of 1 kB, start to end: {tiny_s:.2f} s (to reach: the first block within 0.5 s); of 20 MB: "
+        f"{small_s:.2f} s (to reach: 1 s).",
+        "",
+        "CPU time of the coordinator without its start (to reach: 0.15 s a GB), and peak memory of all processes:",
+        "",
+        *table(("", "coordinator, CPU-s a GB", "peak, MiB"), costs),
+        "",
+        "Simulated cores: an engine that only waits, as long as gigatoken takes on one core of a desktop. Reading, "
+        "cutting and writing are real and share the cores of this machine.",
+        "",
+        *table(HEADS, [_simulated_row(workers, run) for workers, run in runs.items()]),
+        "",
+        _knee(runs),
+    ]
+
+
+def _without_start(text: Path, tiny: Path, out: Path, workers: int) -> dict[str, float]:
+    """CPU time of a run without that of a run on almost nothing."""
+    run, start = (_run(each, out, workers, SIMULATED) for each in (text, tiny))
+    return run | {name: max(run[name] - start[name], 0.001) for name in ("coordinator_s", "children_s")}
+
+
+def _simulated_row(workers: int, run: dict[str, float]) -> list[str]:
+    gigabytes = run["bytes"] / 1e9
+    return [
+        f"{workers}",
+        f"{gigabytes / run['working_s']:.2f}",
+        f"{workers * SIMULATED_BYTES_PER_S / 1e9:.1f}",
+        f"{run['coordinator_s'] / gigabytes:.3f}",
+        f"{run['children_s'] / gigabytes:.2f}",
+    ]
+
+
+def _knee(runs: dict[int, dict[str, float]]) -> str:
+    """Where more workers no longer make it faster, and why."""
+    here = os.cpu_count() or 1
+    followed = [
+        workers
+        for workers, run in runs.items()
+        if run["bytes"] / run["working_s"] >= KEEPS_UP * workers * SIMULATED_BYTES_PER_S
+    ]
+    most = max(runs)
+    gigabytes = runs[most]["bytes"] / 1e9
+    serial = runs[most]["coordinator_s"] / gigabytes
+    spread = runs[most]["children_s"] / gigabytes
+    knee = f"up to {max(followed)} workers" if followed else f"for none of {', '.join(map(str, runs))} workers"
+    return (
+        f"The throughput follows the engines {knee}. Beyond that the {here} cores of this machine are the limit: the "
+        f"workers and the hasher take {spread:.2f} CPU-s a GB without the engine, which is spread over the cores. The "
+        f"serial part, the coordinator, takes {serial:.3f} CPU-s a GB and would be the limit at {1 / serial:.0f} GB/s."
+    )
 
 
 if __name__ == "__main__":
