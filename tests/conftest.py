@@ -144,6 +144,7 @@ LONG = (
     "tests/test_readme.py::test_the_commands_of_the_readme_do_what_it_says",
     "tests/test_recipes.py",
     "tests/tokenize/test_engines.py",
+    "tests/tokenize/test_val_rules.py::test_segments_and_ranks_make_the_same_files",
     "tests/tui/test_screenshots.py",
     "tests/tui/test_terminal.py",
 )

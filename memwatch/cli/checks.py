@@ -73,6 +73,7 @@ def all_checks(
         state_check(),
         vocabulary_check(),
         tokenizer_check(sample),
+        formats_check(),
         *input_checks(),
     ]  # fmt: skip
 
@@ -195,6 +196,12 @@ def tokenizer_check(sample: Sample) -> Check:
     limit = usual_limit_bytes(sample, None, cores, 2, ReadingMemory())
     workers = plan(limit, None, cores, 2, ReadingMemory()).workers
     return Check("tokenizer", Word.OK, f"{workers} of {cores} cores, up to {format_size(limit)} of memory for gpt2")
+
+
+def formats_check() -> Check:
+    from memwatch.tokenize.formats.format_registry import format_list
+
+    return Check("output formats", Word.OK, format_list())
 
 
 def input_checks() -> list[Check]:

@@ -5,14 +5,16 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 from click.core import ParameterSource
 
-from memwatch.command_line import DOCUMENTS, SIZE, WORKERS, complete_files
+from memwatch.command_line import DOCUMENTS, SHARD_TOKENS, SHARE, SIZE, WORKERS, complete_files
 from memwatch.errors import ExitCode
+from memwatch.tokenize.formats.format_registry import DEFAULT_FORMAT, FORMATS, format_list
 from memwatch.tokenize.input_options import input_options
+from memwatch.tokenize.settings import Mode, Resources, TokenizeRequest, TokenizeSettings
 
 # Where the output is not a terminal.
 USUAL_WIDTH = 100
@@ -21,8 +23,14 @@ USUAL_WIDTH = 100
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, shell_complete=complete_files)
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Output folder, as for `run tokenize`.")
-@click.option("--format", "kind", type=click.Choice(["bin", "llmc", "npy"]), default="bin", show_default=True,
-              help="Output format.")  # fmt: skip
+@click.option("--format", "kind", type=click.Choice(list(FORMATS)), default=DEFAULT_FORMAT, show_default=True,
+              help=f"Output format: {format_list()}.")  # fmt: skip
+@click.option("--mode", type=click.Choice(get_args(Mode)), help="Mode, as for `run tokenize`.")
+@click.option("--shard-tokens", type=SHARD_TOKENS, help="Tokens per shard.")
+@click.option("--index", is_flag=True, help="Also write where each document begins.")
+@click.option("--val", metavar="ratio|tail|first-shard|FILE", default="ratio", show_default=True,
+              help="Text for validation.")  # fmt: skip
+@click.option("--val-ratio", type=SHARE, help="Share of the text for validation [default: 0.0005].")
 @click.option("--encoding", metavar="NAME", default="gpt2", show_default=True, help="Encoding, by tiktoken's name.")
 @click.option(
     "--documents",
@@ -42,11 +50,7 @@ USUAL_WIDTH = 100
     "--max-memory", type=SIZE, help="Memory limit of the whole job [default: an eighth of what is available]."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def estimate(
-    inputs: tuple[str, ...], out: Path | None, kind: Any, encoding: str, documents: str,
-    input_format: Any, text_column: str, errors: Any, bad_records: Any, bad_limit: str, exact: bool,
-    engine: Any, workers: int | None, max_memory: int | None, as_json: bool,
-) -> int:  # fmt: skip
+def estimate(inputs: tuple[str, ...], out: Path | None, as_json: bool, **options: Any) -> int:
     """Estimate the result and the cost of tokenizing INPUT: tokens, disk space, memory for each method, and time.
 
     Samples a few hundred pieces of the whole input, so any size takes a second or two. Exit code 0 if the job fits on
@@ -54,28 +58,31 @@ def estimate(
     """
     from memwatch.estimate.outlook import outlook
     from memwatch.estimate.report import as_lines, as_object
-    from memwatch.tokenize.settings import (
-        DEFAULT_MODE,
-        DEFAULT_SHARD_TOKENS,
-        Resources,
-        TokenizeRequest,
-        TokenizeSettings,
-    )
+    from memwatch.tokenize.command import val_settings
 
+    output, errors = FORMATS[options["kind"]], options["errors"]
     settings = TokenizeSettings(
-        encoding=encoding,
-        format=kind,
-        mode=DEFAULT_MODE[kind],
-        shard_tokens=DEFAULT_SHARD_TOKENS[kind],
-        documents=documents,
+        encoding=options["encoding"],
+        format=output.name,
+        mode=options["mode"] or output.default_mode,
+        shard_tokens=options["shard_tokens"] or output.default_shard_tokens,
+        **val_settings(options["val"], options["val_ratio"]),
+        documents=options["documents"],
         errors=errors or "replace",
-        text_column=text_column,
-        bad_records=bad_records,
-        exact=exact,
+        text_column=options["text_column"],
+        bad_records=options["bad_records"],
+        exact=options["exact"],
+        index=options["index"],
     )
-    resources = Resources(engine, workers, max_memory)
+    resources = Resources(options["engine"], options["workers"], options["max_memory"])
     request = TokenizeRequest(
-        inputs, out, settings, resources, any_bytes=errors is not None, input_format=input_format, bad_limit=bad_limit
+        inputs,
+        out,
+        settings,
+        resources,
+        any_bytes=errors is not None,
+        input_format=options["input_format"],
+        bad_limit=options["bad_limit"],
     )
     found = outlook(request, _command(inputs))
     if as_json:

@@ -6,7 +6,7 @@ a finished run       nothing to do if it is the same job; else refuse; --force r
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memwatch.cluster.planning import agreed_plan
@@ -14,8 +14,8 @@ from memwatch.cluster.run_folder import MANIFEST, RunFolder
 from memwatch.cluster.shared_plan import SharedPlan
 from memwatch.errors import MemwatchError, UsageError
 from memwatch.storage.address import parent
-from memwatch.tokenize.inputs.finding import find_inputs
 from memwatch.tokenize.inputs.input_source import Input
+from memwatch.tokenize.run_inputs import run_inputs
 from memwatch.tokenize.settings import TokenizeRequest
 
 
@@ -43,7 +43,8 @@ def join_run(
         raise UsageError(
             "--fresh and --force delete what other ranks make; run the command once with --rank 0 --world-size 1"
         )
-    inputs = find_inputs(request.inputs, input_format=request.input_format, any_bytes=request.any_bytes)
+    inputs, settings = run_inputs(request, by_segment=True)
+    request = replace(request, settings=settings)
     if not any(source.size_bytes for source in inputs):
         raise MemwatchError(f"{', '.join(source.name for source in inputs)} is empty: nothing to tokenize")
     folder = RunFolder(out or parent(inputs[0].path) or ".")
@@ -76,6 +77,7 @@ def _drop(folder: RunFolder) -> None:
     """A partial run with the shards that have their final names already."""
     for number in folder.done():
         mark = folder.mark(number)
-        if mark.train is not None:
-            folder.store.remove(folder.file(mark.train.name))
+        for file in (mark.train, mark.train_index):
+            if file is not None:
+                folder.store.remove(folder.file(file.name))
     folder.drop_partial()

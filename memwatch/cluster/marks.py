@@ -9,7 +9,7 @@ from memwatch.errors import MemwatchError
 
 @dataclass(frozen=True, slots=True)
 class SegmentFile:
-    """A complete file of a segment: a shard, or its part of the validation tokens."""
+    """A complete file of a segment: a shard, its part of the validation tokens, or an index (without tokens)."""
 
     name: str
     tokens: int
@@ -26,6 +26,8 @@ class SegmentMark:
     engine: str
     seconds: float
     node: str
+    train_index: SegmentFile | None = None
+    val_starts: SegmentFile | None = None  # where the documents of its validation tokens begin
 
     @property
     def tokens(self) -> int:
@@ -38,7 +40,8 @@ class SegmentMark:
     def from_json(cls, text: bytes, address: str) -> "SegmentMark":
         try:
             data = json.loads(text)
-            files = {split: None if data[split] is None else SegmentFile(**data[split]) for split in ("train", "val")}
+            names = ("train", "val", "train_index", "val_starts")
+            files = {name: SegmentFile(**data[name]) if data.get(name) is not None else None for name in names}
             if any(file is not None and "/" in file.name for file in files.values()):
                 raise ValueError("it names files in other folders")
             return cls(**{**data, **files})

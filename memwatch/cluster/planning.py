@@ -46,6 +46,8 @@ def agreed_plan(
     if found is None:
         size_bytes = segment_bytes or usual_segment_bytes(inputs)
         segments = [list(segment) for segment in all_segments(inputs, settings.text_column, size_bytes)]
+        if settings.val == "first-shard" and len(segments) < 2:
+            raise UsageError("--val first-shard leaves nothing for training: the input is one segment; use --val ratio")
         made = SharedPlan(settings.as_json(), [source.as_json() for source in inputs], segments)
         found = folder.agree_on(made)
     check_same_run(found, settings, inputs)

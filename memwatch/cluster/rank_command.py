@@ -19,6 +19,8 @@ from memwatch.errors import ExitCode, UsageError, printable
 from memwatch.model.units import format_count, format_duration, format_size
 from memwatch.tokenize.command import NAME, request_from, tokenize
 from memwatch.tokenize.interrupts import Signals
+from memwatch.tokenize.loader_notes import finished_notes
+from memwatch.tokenize.settings import TokenizeSettings
 
 
 def run_segments(**options: Any) -> int:
@@ -67,7 +69,14 @@ def summary(result: RunResult) -> str:
     by = "" if result.wrote_manifest else ", finished by another process"
     first = f"{format_count(tokens)} tokens in {format_duration(manifest['seconds'])}, {manifest['engine']}{by}"
     size = format_size(sum(record["size_bytes"] for record in files))
-    return f"{first}\n  {printable(result.out)}  {len(files)} files  {size}"
+    return "\n".join([f"{first}\n  {printable(result.out)}  {len(files)} files  {size}", *_notes(manifest)])
+
+
+def _notes(manifest: dict[str, Any]) -> list[str]:
+    settings = TokenizeSettings(**manifest["settings"])
+    held = [record for record in manifest["files"] if record.get("holds") != "index"]
+    train, val = ([record["tokens"] for record in held if record["split"] == split] for split in ("train", "val"))
+    return [f"  note: {note}" for note in finished_notes(settings, train, val, by_segment=True)]
 
 
 RANK_COMMAND = click.Command(

@@ -15,6 +15,7 @@ from memwatch.cluster.planning import WorkerMeans, segment_sizes
 from memwatch.cluster.rank_run import RankRun, RunTiming
 from memwatch.cluster.ranks import Rank
 from memwatch.cluster.run_report import RunReporter
+from memwatch.cluster.shared_plan import SharedPlan
 from memwatch.cluster.worker_messages import WorkerOrder
 from memwatch.cluster.worker_process import WorkerProcess
 from memwatch.errors import Interrupted, MemwatchError
@@ -22,7 +23,9 @@ from memwatch.job import HELLO, Channel
 from memwatch.storage.address import is_remote
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.interrupts import Signals
-from memwatch.tokenize.settings import TokenizeRequest
+from memwatch.tokenize.loader_notes import encoding_notes, segment_notes
+from memwatch.tokenize.session import show_note
+from memwatch.tokenize.settings import TokenizeRequest, TokenizeSettings
 from memwatch.tokenize.vocabulary import encoding_named
 
 
@@ -58,10 +61,19 @@ class RankSession:
             self._channel.send({"event": "output", "folder": os.path.abspath(joined.folder.out)})
         return self._worked(joined)
 
+    def _show_loader_notes(self, plan: SharedPlan, sizes: list[int], sizes_are_text: bool) -> None:
+        settings = TokenizeSettings(**plan.settings)
+        notes = encoding_notes(settings, encoding_named(settings.encoding))
+        notes += segment_notes(settings, sizes) if sizes_are_text else []
+        for note in notes:
+            show_note(self._channel, note)
+
     def _worked(self, joined: JoinedRun) -> RunResult:
         folder, plan = joined.folder, joined.plan
         means = self._means(joined.inputs)
         sizes = segment_sizes(plan)
+        if self._rank.number == 0 and not folder.done():
+            self._show_loader_notes(plan, sizes, all(source.is_plain for source in joined.inputs))
         node = f"{self._rank.number:05d}-{secrets.token_hex(4)}"
         status = NodeStatus(node, socket.gethostname(), self._rank.number, self._rank.world_size, means.workers)
         order = WorkerOrder(

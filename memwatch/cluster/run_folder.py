@@ -51,6 +51,9 @@ class RunFolder:
     def val_part(self, number: int) -> str:
         return join(self.partial, "val", f"{number:05d}.part")
 
+    def val_starts(self, number: int) -> str:
+        return join(self.partial, "val", f"{number:05d}.starts")
+
     def mark_address(self, number: int) -> str:
         return join(self.partial, "segments", f"{number:05d}.json")
 

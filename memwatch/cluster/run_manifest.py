@@ -17,7 +17,8 @@ MOST_MARKS = 256
 def manifest_from(
     plan: SharedPlan,
     marks: Sequence[SegmentMark],
-    val: SegmentFile | None,
+    val: Sequence[SegmentFile],
+    val_index: Sequence[SegmentFile],
     encoding: Encoding,
     seconds: float,
     peak_rss_bytes: int | None,
@@ -32,8 +33,13 @@ def manifest_from(
         "vocabulary_sha256": encoding.ranks_sha256,
         "dtype": encoding.dtype,
         "engine": ", ".join(sorted({mark.engine for mark in marks})),
-        "tokens": {"train": sum(file.tokens for file in train), "val": 0 if val is None else val.tokens},
-        "files": [*(_file(file, "train") for file in train), *([] if val is None else [_file(val, "val")])],
+        "tokens": {"train": sum(file.tokens for file in train), "val": sum(file.tokens for file in val)},
+        "files": [
+            *(_file(file, "train") for file in train),
+            *(_file(mark.train_index, "train", "index") for mark in marks if mark.train_index is not None),
+            *(_file(file, "val") for file in val),
+            *(_file(file, "val", "index") for file in val_index),
+        ],
         "sharded": True,
         "val_ranges": _val_ranges(plan, marks),
         **{key: sum(mark.counts[key] for mark in marks) for key in _SUMS},
@@ -41,20 +47,22 @@ def manifest_from(
         "seconds": round(seconds, 3),
         "peak_rss_bytes": peak_rss_bytes,
         "nodes": sorted({mark.node for mark in marks}),
-        "marks": _places(marks),
+        # With --val first-shard, the train tokens of the input follow those for validation.
+        "marks": _places(marks, sum(file.tokens for file in val) if plan.settings.get("val") == "first-shard" else 0),
     }
 
 
 _SUMS = ("text_bytes", "documents", "missing_texts", "replaced_bytes", "inexact_cuts", "records")
 
 
-def _file(file: SegmentFile, split: str) -> dict[str, Any]:
+def _file(file: SegmentFile, split: str, holds: str = "tokens") -> dict[str, Any]:
     return {
         "name": file.name,
         "split": split,
         "tokens": file.tokens,
         "size_bytes": file.size_bytes,
         "sha256": file.sha256,
+        "holds": holds,
     }
 
 
@@ -82,9 +90,9 @@ def _val_ranges(plan: SharedPlan, marks: Sequence[SegmentMark]) -> list[dict[str
     return ranges
 
 
-def _places(marks: Sequence[SegmentMark]) -> list[dict[str, Any]]:
+def _places(marks: Sequence[SegmentMark], tokens: int) -> list[dict[str, Any]]:
     """Which train token a place in the input became, for `verify`: the beginnings of some segments."""
-    places, tokens, text_bytes = [], 0, 0
+    places, text_bytes = [], 0
     for mark in marks:
         first = mark.counts["first"]
         if first is not None:

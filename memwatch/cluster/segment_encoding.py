@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -84,11 +84,18 @@ class SegmentEncoding:
         self._budget_bytes = budget_bytes
         self._dtype = np.dtype(self.encoding.dtype).newbyteorder("<")
 
-    def encoded(self, number: int, counts: SegmentCounts) -> Iterator[tuple[str, bytes]]:
-        """The tokens of a segment in order, each piece with its side of the split. Fills `counts` on the way."""
+    def encoded(self, number: int, counts: SegmentCounts) -> Iterator[tuple[str, bytes, bytes]]:
+        """The tokens of a segment in order, each piece with its side of the split, and the places where documents
+        begin, if there is to be an index. Fills `counts` on the way."""
+        tokens = {"train": 0, "val": 0}
+        is_first_shard = self.settings.val == "first-shard" and number == 0
         for piece in self._pieces(self._segments[number]):
+            if is_first_shard:
+                piece = piece._replace(block=replace(piece.block, split="val"))
             counts.add(piece)
-            yield piece.block.split, np.asarray(piece.tokens, self._dtype).tobytes()
+            split, starts = piece.block.split, np.asarray(piece.counts.starts, "<i8") + tokens[piece.block.split]
+            tokens[split] += len(piece.tokens)
+            yield split, np.asarray(piece.tokens, self._dtype).tobytes(), starts.astype("<i8").tobytes()
             if (rss_bytes(os.getpid()) or 0) > self._budget_bytes:
                 self._encoder.engine.renew()
 

@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection
 from memwatch.cluster.marks import SegmentMark
 from memwatch.cluster.run_folder import RunFolder
 from memwatch.cluster.segment_encoding import SegmentCounts, SegmentEncoding
-from memwatch.cluster.segment_files import EncodedPieces, TokenFile, write_segment
+from memwatch.cluster.segment_files import EncodedPieces, IndexFile, TokenFile, raw_starts, write_segment
 from memwatch.cluster.worker_messages import (
     FromWorker,
     SegmentDone,
@@ -20,7 +20,7 @@ from memwatch.cluster.worker_messages import (
 )
 from memwatch.errors import MemwatchError
 from memwatch.storage.retrying import StorageUnavailable
-from memwatch.tokenize.formats import HEADER_BYTES, header
+from memwatch.tokenize.formats.format_registry import FORMATS, has_index
 from memwatch.tokenize.interrupts import ASK_FOR_SHARDS, ASK_TO_STOP
 
 Report = Callable[[float], None]
@@ -60,19 +60,23 @@ class SegmentWorker:
     def _made(self, number: int, report: Report | None) -> SegmentMark:
         began_s = time.monotonic()
         counts = SegmentCounts()
-        encoding, kind = self._encoding.encoding, self._encoding.settings.format
+        encoding, output = self._encoding.encoding, FORMATS[self._encoding.settings.format]
         shard = self._folder.file(self._names.file("train", number, sharded=True))
-        has_header = HEADER_BYTES[kind] > 0
-        train = TokenFile(
-            shard, encoding.token_bytes, (lambda tokens: header(kind, tokens, encoding)) if has_header else None
-        )
-        val = TokenFile(self._folder.val_part(number), encoding.token_bytes)
+        header = (lambda tokens: output.header(tokens, encoding.token_bytes)) if output.header_bytes else None
+        index = val_starts = None
+        if has_index(self._encoding.settings):
+            address = self._folder.file(self._names.index("train", number, sharded=True))
+            index = IndexFile(address, lambda starts, tokens: output.index(starts, tokens, encoding.token_bytes))
+            val_starts = IndexFile(self._folder.val_starts(number), raw_starts)
+        train = TokenFile(shard, encoding.token_bytes, header, index)
+        val = TokenFile(self._folder.val_part(number), encoding.token_bytes, index=val_starts)
         pieces = _reported(self._encoding.encoded(number, counts), counts, report)
         written, val_written = write_segment(self._folder.store, self._folder.scratch, pieces, train, val)
         seconds = round(time.monotonic() - began_s, 3)
         return SegmentMark(
-            number, written, val_written, counts.as_json(), self._encoding.engine, seconds, self._order.node
-        )
+            number, written.tokens, val_written.tokens, counts.as_json(), self._encoding.engine, seconds,
+            self._order.node, written.index, val_written.index,
+        )  # fmt: skip
 
 
 def _reported(pieces: EncodedPieces, counts: SegmentCounts, report: Report | None) -> EncodedPieces:

@@ -6,7 +6,7 @@ from typing import Any
 
 from memwatch.errors import MemwatchError
 from memwatch.storage.address import name_of
-from memwatch.tokenize.formats import Names
+from memwatch.tokenize.formats.file_names import Names
 from memwatch.tokenize.segments import Segment
 from memwatch.tokenize.settings import TokenizeSettings
 

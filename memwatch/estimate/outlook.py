@@ -28,13 +28,20 @@ from memwatch.storage.address import is_remote, parent
 from memwatch.tokenize.checkpoint import PARTIAL
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import choose
-from memwatch.tokenize.formats import HEADER_BYTES
-from memwatch.tokenize.inputs.finding import find_inputs
+from memwatch.tokenize.formats.format_registry import FORMATS
 from memwatch.tokenize.inputs.input_source import STANDARD_INPUT, Input
 from memwatch.tokenize.inputs.reading_memory import reading_memory
+from memwatch.tokenize.loader_notes import (
+    LikelySplit,
+    LikelyTokens,
+    encoding_notes,
+    expected_notes,
+    likely_split,
+)
 from memwatch.tokenize.plan import cores_here, least_bytes, peak_bytes, plan, usual_limit_bytes
 from memwatch.tokenize.rss import rss_bytes
-from memwatch.tokenize.settings import DEFAULT_MODE, DEFAULT_SHARD_TOKENS, Format, TokenizeRequest
+from memwatch.tokenize.run_inputs import run_inputs
+from memwatch.tokenize.settings import TokenizeRequest, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 
 # For sampling, beside half a second or so to start and to measure the list script.
@@ -50,7 +57,7 @@ class Outlook:
     inputs: tuple[Sampled, ...]
     encoding: Encoding
     engine: str
-    format: Format
+    format: str
     speed: JobSpeed
     usual_bytes: int  # the job's peak memory
     least_bytes: int  # the same, if it must be little
@@ -77,10 +84,11 @@ class Outlook:
     def is_exact(self) -> bool:
         return all(each.tokens.is_exact for each in self.inputs)
 
-    def output_bytes(self, kind: Format) -> Range:
-        shard_tokens = DEFAULT_SHARD_TOKENS[kind] if DEFAULT_MODE[kind] == "shard" else None
+    def output_bytes(self, kind: str) -> Range:
+        output = FORMATS[kind]
+        shard_tokens = output.default_shard_tokens if output.default_mode == "shard" else None
         counts = (self.tokens.estimate, self.tokens.low, self.tokens.high)
-        return Range(*(output_size(n, self.encoding.token_bytes, HEADER_BYTES[kind], shard_tokens) for n in counts))
+        return Range(*(output_size(n, self.encoding.token_bytes, output.header_bytes, shard_tokens) for n in counts))
 
     @cached_property
     def conclusion(self) -> Conclusion:
@@ -111,8 +119,8 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
             "standard input cannot be sampled; save it to a file first, or tokenize it right away: "
             "memwatch run tokenize -"
         )
-    settings, resources = request.settings, request.resources
-    sources = find_inputs(request.inputs, input_format=request.input_format, any_bytes=request.any_bytes)
+    resources = request.resources
+    sources, settings = run_inputs(request)
     encoding = encoding_named(settings.encoding)
     reading = reading_memory(sources, settings.text_column)
     limit = resources.max_memory_bytes or usual_limit_bytes(
@@ -155,7 +163,12 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
         memory=_memory(),
         disk=disk,
         command=tuple(command),
-        notes=(*([chosen.note] if chosen.note else []), *_notes(sampled, disk)),
+        notes=(
+            *([chosen.note] if chosen.note else []),
+            *encoding_notes(settings, encoding),
+            *expected_notes(settings, _likely_split(settings, sampled)),
+            *_notes(sampled, disk),
+        ),
         sampled_s=sampled_s,
     )
 
@@ -196,6 +209,15 @@ def _notes(sampled: list[Sampled], disk: OutputDisk) -> list[str]:
         held = format_size(disk.partial_bytes)
         notes.append(f"{held} of an unfinished run are in {disk.folder}; the same command resumes it")
     return notes
+
+
+def _likely_split(settings: TokenizeSettings, sampled: list[Sampled]) -> LikelySplit:
+    def tokens(of: list[Sampled]) -> LikelyTokens:
+        count = added([each.tokens for each in of]).whole()
+        return LikelyTokens(count.estimate, count.low, count.high)
+
+    inputs = settings.train_inputs
+    return likely_split(settings, tokens(sampled[:inputs]), None if inputs is None else tokens(sampled[inputs:]))
 
 
 def _has_changed(source: Input) -> bool:

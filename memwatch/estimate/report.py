@@ -17,7 +17,7 @@ from memwatch.estimate.outlook import Outlook
 from memwatch.estimate.sampling import Sampled
 from memwatch.estimate.statistics import Range
 from memwatch.model.units import format_count, format_number, format_size, soon
-from memwatch.tokenize.formats import HEADER_BYTES
+from memwatch.tokenize.formats.format_registry import FORMATS
 
 LABEL_WIDTH = 9
 WIDE = 110
@@ -159,7 +159,7 @@ def as_object(found: Outlook) -> dict[str, Any]:
         "dtype": found.encoding.dtype,
         "format": found.format,
         "output_bytes": round(found.output_bytes(found.format).estimate),
-        "output_bytes_by_format": {kind: _whole(found.output_bytes(kind)) for kind in HEADER_BYTES},
+        "output_bytes_by_format": {kind: _whole(found.output_bytes(kind)) for kind in FORMATS},
         "ram": ram,
         "ram_fits": {way: memory.fit(size).value for way, size in ram.items()},
         "memory": {

@@ -28,7 +28,8 @@ from memwatch.tokenize.inputs.input_formats import Kind
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.plain_file import PlainFile
 from memwatch.tokenize.settings import Split, TokenizeSettings
-from memwatch.tokenize.split import NeedsMore, SplitWalk, Units
+from memwatch.tokenize.split import NeedsMore, SplitWalk
+from memwatch.tokenize.split_rule import SplitRule
 from memwatch.tokenize.vocabulary import Encoding
 
 # The longest record is the largest block. Text is cut long before that.
@@ -49,6 +50,7 @@ class ReadPosition:
     row: int = 0
     row_offset: int = 0
     digest: str | None = None
+    turn: int = 0  # in a shuffled run: of the slice that comes next, or is being fed
     # The split, for inputs of which no earlier part can be read again (SplitWalk).
     next_unit: int = 0
     owed: int = 0
@@ -129,10 +131,7 @@ class BlockOpener:
         self.inputs = inputs
         self.settings = settings
         self._encoding = encoding
-        self._units = Units(settings.val_fraction) if settings.val_fraction else None
-        self._before = [0]
-        for source in inputs:
-            self._before.append(self._before[-1] + (source.size_bytes or 0))
+        self._split = SplitRule(inputs, settings)
 
     def open(self, at: ReadPosition) -> BlockSource:
         """All of an input from a position on."""
@@ -141,11 +140,11 @@ class BlockOpener:
             return self.open_rows(at, None)
         if source.is_plain:
             return self.open_range(PlainFile(source), at, Stop(source.size_bytes or 0), owns_file=True)
-        walk = SplitWalk(
-            self._units, self._before[at.input], at.next_unit, at.owed, at.val_start, at.val_end
-        )  # fmt: skip
-        if at.offset == 0:
-            walk = SplitWalk.at(self._units, self._before[at.input], 0)
+        walk = (
+            self._split.walk(at.input, 0, None)
+            if at.offset == 0
+            else self._split.resumed_walk(at.input, at.next_unit, at.owed, at.val_start, at.val_end)
+        )
         stream = Stream(source)
         if source.archive is not None:
             from memwatch.tokenize.archive_blocks import ArchiveBlocks
@@ -160,17 +159,13 @@ class BlockOpener:
 
         cuts = TextCuts(self._encoding.pretokenizer, separator=None)
         source = self.inputs[at.input]
-        return RowBlocks(
-            source, self.settings.text_column, cuts, self._units, self._before[at.input], at, stop_group
-        )  # fmt: skip
+        return RowBlocks(source, self.settings.text_column, cuts, self._split, at, stop_group)
 
     def open_range(self, file: PlainFile, at: ReadPosition, stop: Stop, owns_file: bool = False) -> BlockSource:
         """A range of a plain input, between two cuts."""
         cuts = self.cuts_of(file.source.kind)
         boundaries = ViewBoundaries(cuts, file)
-        walk = SplitWalk.at(self._units, self._before[at.input], at.offset)
-        while walk.val_end <= at.offset and (known := walk.known_to()) is not None and known <= at.offset:
-            walk.find_next(boundaries)
+        walk = self._split.walk(at.input, at.offset, boundaries)
         stream = _RangeStream(file, at.offset, stop.offset, owns_file)
         return StreamBlocks(stream, file.source.name, file.source.kind, cuts, walk, boundaries, stop.in_document)
 
@@ -186,6 +181,18 @@ class BlockOpener:
             if reach > MOST_BLOCK_BYTES:
                 raise _too_long(file.source.name, offset)
             back, reach = CELL_BYTES + LOOK_BACK_BYTES, 8 * reach
+
+    def document_at(self, file: PlainFile, offset: int) -> int:
+        """The first place of a plain input at or after an offset where a document begins, or its end."""
+        if offset == 0:
+            return 0
+        found = ViewBoundaries(self.cuts_of(file.source.kind), file).at_or_after(offset)
+        if found is None:
+            raise MemwatchError(
+                f"{file.source.name} has a document larger than {format_size(MOST_BLOCK_BYTES)} at byte {offset}, "
+                "and --shuffle holds whole documents in memory"
+            )
+        return found
 
     def cuts_of(self, kind: Kind) -> Cuts:
         if kind == "jsonl":
@@ -264,6 +271,10 @@ class ViewBoundaries:
     def __init__(self, cuts: Cuts, viewer: _Viewer) -> None:
         self._cuts = cuts
         self._viewer = viewer
+
+    @property
+    def reach_bytes(self) -> int:
+        return self._cuts.boundary_reach_bytes
 
     def at_or_after(self, offset: int) -> int | None:
         reach = min(NEAR_BYTES, self._cuts.boundary_reach_bytes)

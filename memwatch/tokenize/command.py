@@ -1,5 +1,6 @@
 """The job's command line: `memwatch run tokenize ...` runs `python -m memwatch.tokenize ...`."""
 
+import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,13 +25,12 @@ from memwatch.command_line import (
 from memwatch.errors import ExitCode, UsageError, printable
 from memwatch.model.units import format_count, format_duration, format_size
 from memwatch.storage.address import is_remote
+from memwatch.tokenize.formats.format_registry import DEFAULT_FORMAT, FORMATS, defaults_list, format_list
 from memwatch.tokenize.input_options import input_options, readable_inputs
 from memwatch.tokenize.progress_report import time_shares
 from memwatch.tokenize.settings import (
     DEFAULT_BLOCK_BYTES,
-    DEFAULT_MODE,
-    DEFAULT_SHARD_TOKENS,
-    Format,
+    VAL_RULES,
     Mode,
     Resources,
     TokenizeRequest,
@@ -60,18 +60,25 @@ interrupted run, repeat the same command.
 @click.option(
     "--mode",
     type=click.Choice(get_args(Mode)),
-    help="One file, shards, or all in memory until the end [default: stream; shard for llmc and npy].",
+    help=f"One file, shards, or all in memory until the end [default: {defaults_list('default_mode')}].",
 )
-@click.option("--shard-tokens", type=SHARD_TOKENS, help="Tokens per shard [default: 500M; 100M for llmc and npy].")
+@click.option("--shard-tokens", type=SHARD_TOKENS,
+              help=f"Tokens per shard [default: {defaults_list('default_shard_tokens')}].")  # fmt: skip
 @click.option("--shard-by", type=click.Choice(["tokens", "segment"]),
               help="Shards of equal size, or a shard for each segment of the input, made by any number of processes "
                    "on any number of machines [default: tokens; segment if --out is in a bucket].")  # fmt: skip
-@click.option("--format", "kind", type=click.Choice(get_args(Format)), default="bin", show_default=True,
-              help="Output format: bin for nanoGPT, llmc for llm.c, npy for build-nanogpt.")  # fmt: skip
+@click.option("--format", "kind", type=click.Choice(list(FORMATS)), default=DEFAULT_FORMAT, show_default=True,
+              help=f"Output format: {format_list()}.")  # fmt: skip
 @click.option("--name", type=OUTPUT_NAME, help="First part of the names of llmc and npy files [default: the input's].")
+@click.option("--shuffle", type=click.IntRange(0, 2**64 - 1), metavar="SEED",
+              help="Shuffle the documents for training: the same order for the same seed.")  # fmt: skip
+@click.option("--index", is_flag=True,
+              help="Also write where each document begins; megatron has an index of its own.")  # fmt: skip
 @click.option("--encoding", metavar="NAME", default="gpt2", show_default=True, help="Encoding, by tiktoken's name.")
-@click.option("--val-ratio", type=SHARE, default="0.0005", show_default=True,
-              help="Share of the text for validation.")  # fmt: skip
+@click.option("--val", metavar="ratio|tail|first-shard|FILE", default="ratio", show_default=True,
+              shell_complete=complete_files,
+              help="Text for validation: units spread over the input, its end, first tokens, or a file.")  # fmt: skip
+@click.option("--val-ratio", type=SHARE, help="Share of the text for validation [default: 0.0005].")
 @click.option("--documents", type=DOCUMENTS, metavar="auto|none|line|blank|TEXT", default="auto", show_default=True,
               help="Separator of documents in text; elsewhere a record is a document.")  # fmt: skip
 @click.option("--engine", type=click.Choice(["auto", "gigatoken", "tiktoken"]), default="auto", show_default=True,
@@ -139,19 +146,21 @@ def _option(shard_by: str | None, mode: str | None) -> str:
 
 
 def request_from(options: Mapping[str, Any]) -> TokenizeRequest:
-    kind: Format = options["kind"]
+    output = FORMATS[options["kind"]]
     settings = TokenizeSettings(
         encoding=options["encoding"],
-        format=kind,
-        mode="shard" if is_by_segment(options) else options["mode"] or DEFAULT_MODE[kind],
-        shard_tokens=options["shard_tokens"] or DEFAULT_SHARD_TOKENS[kind],
-        val_ratio=options["val_ratio"],
+        format=output.name,
+        mode="shard" if is_by_segment(options) else options["mode"] or output.default_mode,
+        shard_tokens=options["shard_tokens"] or output.default_shard_tokens,
+        **val_settings(options["val"], options["val_ratio"]),
         documents=options["documents"],
         errors=options["errors"] or "replace",
         text_column=options["text_column"],
         name=options["name"],
         bad_records=options["bad_records"],
         exact=options["exact"],
+        shuffle=options["shuffle"],
+        index=options["index"] and not output.has_own_index,
     )
     resources = Resources(options["engine"], options["workers"], options["max_memory"], options["block_size"])
     out = None if options["out"] is None else Path(options["out"])
@@ -169,6 +178,16 @@ def request_from(options: Mapping[str, Any]) -> TokenizeRequest:
     )
 
 
+def val_settings(val: str, ratio: str | None) -> dict[str, Any]:
+    """What --val and --val-ratio say; `estimate` has them too."""
+    if val in ("ratio", "tail"):
+        return {"val": val, **({} if ratio is None else {"val_ratio": ratio})}
+    if ratio is not None:
+        raise UsageError(f"--val-ratio has no effect with --val {val}; leave it out")
+    # Processes of one run may have different working folders.
+    return {"val": val if val in VAL_RULES or is_remote(val) else os.path.abspath(val)}
+
+
 def summary(result: "Result") -> str:
     totals = result.totals
     lines = [f"{format_count(totals.tokens)} tokens in {format_duration(totals.seconds)}, {', '.join(totals.engines)}"]
@@ -178,7 +197,8 @@ def summary(result: "Result") -> str:
             lines.append(f"  ... {len(result.files) - 5} more")
         else:
             path = printable(result.folder / record.name)
-            lines.append(f"  {path}  {record.tokens:,} tokens  {format_size(record.size_bytes)}")
+            held = "document index" if record.holds == "index" else f"{record.tokens:,} tokens"
+            lines.append(f"  {path}  {held}  {format_size(record.size_bytes)}")
     if shares := time_shares(totals.time_s):
         lines.append(f"  time of the workers: {shares}")
     remarks = {
@@ -188,8 +208,7 @@ def summary(result: "Result") -> str:
         "bad records were skipped; manifest.json lists them": totals.bad_records,
     }
     lines += [f"  note: {count:,} {what}" for what, count in remarks.items() if count]
-    if result.wants_val and not totals.val_tokens:
-        lines.append("  note: val has no tokens: the text is too short for this --val-ratio; try --val-ratio 0.1")
+    lines += [f"  note: {note}" for note in result.notes]
     return "\n".join(lines)
 
 

@@ -12,12 +12,14 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import KIB
 from memwatch.tokenize.blocks import BlockLayout
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.engines import MARK, Engine, Tokens, has_mark
+from memwatch.tokenize.formats.format_registry import FORMATS, has_index
 from memwatch.tokenize.inputs.json_shape import TextField, field_names, listed
 from memwatch.tokenize.messages import Counts
 from memwatch.tokenize.settings import Errors, TokenizeSettings
@@ -63,8 +65,8 @@ class BlockEncoder:
         self._end_of_text = np.array([encoding.end_of_text], dtype=np.uint32)
         self._separator = separator_named(settings.documents)
         self._marks_records = settings.documents != "none"
-        # nanoGPT ends a document with the mark; llm.c and build-nanogpt begin it.
-        self._mark_first = settings.format != "bin"
+        self._mark_first = FORMATS[settings.format].begins_documents
+        self._finds_starts = has_index(settings) or settings.shuffle is not None
         self._errors = settings.errors
         self._stops = settings.bad_records == "stop"
         self._text_field = TextField(settings.text_column)
@@ -100,6 +102,8 @@ class BlockEncoder:
 
     def _placed(self, tokens: Tokens, layout: BlockLayout, is_marked: bool, counts: Counts) -> Tokens:
         """Keep the marks where this format has them, given one after each document."""
+        if self._finds_starts:
+            counts.starts = self._starts(tokens, layout, is_marked)
         if not is_marked:
             counts.documents = 0
             unmarked: Tokens = tokens[tokens != self._end_of_text[0]]
@@ -108,6 +112,21 @@ class BlockEncoder:
         if self._mark_first and len(tokens):
             return tokens[:-1] if layout.continues else np.concatenate([self._end_of_text, tokens[:-1]])
         return tokens[:-1] if layout.open_end else tokens
+
+    def _starts(self, tokens: Tokens, layout: BlockLayout, is_marked: bool) -> npt.NDArray[np.int64]:
+        """Where documents begin among the tokens that `_placed` makes of these. Documents without a token have none."""
+        ends = np.flatnonzero(tokens == self._end_of_text[0])
+        starts = np.concatenate([[0], ends + 1])[: len(ends)]
+        if not is_marked:
+            starts, ends = starts - np.arange(len(ends)), ends - np.arange(len(ends))
+        elif self._mark_first:
+            starts[1:] -= layout.continues
+            ends += 1
+        else:
+            ends[: -1 if layout.open_end else None] += 1
+        begins_here = starts < ends
+        begins_here[: int(layout.continues)] = False
+        return starts[begins_here]
 
     def _plain_documents(self, data: bytes, layout: BlockLayout) -> _Documents:
         assert self._separator is not None

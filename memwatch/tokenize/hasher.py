@@ -13,7 +13,21 @@ from pathlib import Path
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
-from memwatch.tokenize.messages import Finish, Finished, Grow, Hashed, HashFailed, Sync, Synced, TakeUp, receive, send
+from memwatch.tokenize.formats.document_index import START_BYTES, Starts
+from memwatch.tokenize.formats.format_registry import FORMATS
+from memwatch.tokenize.messages import (
+    Finish,
+    Finished,
+    Grow,
+    Hashed,
+    HashFailed,
+    MakeIndex,
+    Sync,
+    Synced,
+    TakeUp,
+    receive,
+    send,
+)
 from memwatch.tokenize.pagecache import WriteBehind, forget
 
 READ_BYTES = 4 * MIB
@@ -50,6 +64,15 @@ class _PartFile:
     def sync(self) -> None:
         getattr(os, "fdatasync", os.fsync)(self._fd)  # macOS has only the latter.
 
+    def as_starts(self, count: int) -> Starts:
+        def read(first: int, last: int) -> bytes:
+            return os.pread(self._fd, (last - first) * START_BYTES, first * START_BYTES)
+
+        return Starts(count, read)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
     def finish(self, format_header: bytes) -> Finished:
         digest = self.digest()
         if format_header:
@@ -84,6 +107,9 @@ class Hasher:
                     self._hash(part, end)
                     send(self._connection, self._parts.pop(part).finish(format_header))
                     send(self._connection, Hashed(self._total_bytes))
+                case MakeIndex():
+                    send(self._connection, self._indexed(message))
+                    send(self._connection, Hashed(self._total_bytes))
                 case TakeUp(part, header_bytes, end, sha256):
                     self._take_up(part, header_bytes, end, sha256)
         except MemwatchError as error:
@@ -98,6 +124,22 @@ class Hasher:
         self._hash(part, end)
         self._parts[part].sync()
         return self._parts[part].digest()
+
+    def _indexed(self, order: MakeIndex) -> Finished:
+        starts = self._parts.pop(order.starts)
+        self._total_bytes += starts.hash_up_to(order.documents * START_BYTES)
+        pieces = FORMATS[order.format].index(starts.as_starts(order.documents), order.tokens, order.token_bytes)
+        digest, size = hashlib.sha256(), 0
+        fd = os.open(order.target, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        with os.fdopen(fd, "wb") as file:
+            for piece in pieces:
+                digest.update(piece)
+                size += file.write(piece)
+            file.flush()
+            os.fsync(fd)
+            forget(fd, 0, size)
+        starts.close()
+        return Finished(order.target, size, digest.hexdigest())
 
     def _take_up(self, part: str, header_bytes: int, end: int, sha256: str) -> None:
         self._parts[part] = _PartFile(part, header_bytes)

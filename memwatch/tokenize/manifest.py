@@ -2,13 +2,15 @@
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from memwatch import __version__
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.checkpoint import Checkpoint, write_durably
-from memwatch.tokenize.outputs import sync_folder
+from memwatch.tokenize.outputs import FileRecord, sync_folder
+from memwatch.tokenize.settings import Split
 from memwatch.tokenize.vocabulary import Encoding
 
 SCHEMA = 1
@@ -26,13 +28,15 @@ def manifest_of(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Any]:
         "vocabulary_sha256": encoding.ranks_sha256,
         "dtype": encoding.dtype,
         "engine": ", ".join(totals.engines),
-        "tokens": {"train": totals.train_tokens, "val": totals.val_tokens},
+        "tokens": {split: tokens_of(checkpoint.outputs.complete, split) for split in ("train", "val")},
         "files": [
             {key: value for key, value in record.as_json().items() if key != "part"}
             for record in checkpoint.outputs.complete
         ],
         "sharded": checkpoint.outputs.sharded,
-        "val_ranges": [{"input": source, "start": start, "end": end} for source, start, end in totals.val_ranges],
+        "val_ranges": [
+            {"input": source, "start": start, "end": end} for source, start, end in sorted(totals.val_ranges)
+        ],
         "text_bytes": totals.text_bytes,
         "documents": totals.documents,
         "missing_texts": totals.missing_texts,
@@ -45,6 +49,10 @@ def manifest_of(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Any]:
         "peak_rss_bytes": totals.peak_rss_bytes,
         "marks": totals.marks,
     }
+
+
+def tokens_of(files: Iterable[FileRecord], split: Split) -> int:
+    return sum(record.tokens for record in files if record.split == split)
 
 
 def save(manifest: dict[str, Any], partial: Path, folder: Path) -> None:

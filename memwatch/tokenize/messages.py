@@ -15,7 +15,7 @@ from memwatch.tokenize.settings import Split
 class Counts:
     """What a block held, beside its tokens."""
 
-    __slots__ = ("bad", "documents", "missing_texts", "records", "replaced_bytes")
+    __slots__ = ("bad", "documents", "missing_texts", "records", "replaced_bytes", "starts")
 
     def __init__(self, documents: int = 0, missing_texts: int = 0, replaced_bytes: int = 0, records: int = 0) -> None:
         self.documents = documents
@@ -23,6 +23,7 @@ class Counts:
         self.replaced_bytes = replaced_bytes
         self.records = records
         self.bad: list[tuple[int, str]] = []  # skipped records: their number in the block, from 1, and what is wrong
+        self.starts: Any = ()  # tokens of the block at which documents begin, if there is to be an index
 
 
 class ReadTask(NamedTuple):
@@ -34,6 +35,17 @@ class ReadTask(NamedTuple):
     begin: int
     end: int
     start: dict[str, Any] | None = None
+
+
+class BatchTask(NamedTuple):
+    """Read and encode slices from anywhere in the inputs, (input, begin, end) each, and shuffle their documents. They
+    are those of some turns of a shuffled run."""
+
+    number: int
+    turn: int
+    turn_after: int
+    slices: tuple[tuple[int, int, int], ...]
+    file_bytes: int
 
 
 class SlotTask(NamedTuple):
@@ -73,6 +85,9 @@ class WritePlace(NamedTuple):
     number: int
     train: tuple[tuple[str, int, int, int], ...]
     val: tuple[tuple[str, int, int, int], ...]
+    # For document starts: (path, offset in the file, first and last of the block's starts, what to add to them).
+    train_starts: tuple[tuple[str, int, int, int, int], ...] = ()
+    val_starts: tuple[tuple[str, int, int, int, int], ...] = ()
 
 
 class Shrink(NamedTuple):
@@ -102,11 +117,14 @@ class Encoded(NamedTuple):
     records: int
     bad: tuple[tuple[str, int, str], ...]  # skipped records: the input's name, their number in the block, the problem
     checksum: str  # of the text
-    val_ranges: tuple[tuple[int, int], ...]
+    val_ranges: tuple[tuple[int, int, int], ...]  # (input, start and end in its text)
     mark: tuple[int, dict[str, Any]] | None  # a number of train tokens in this block, and the position that follows
     after: dict[str, Any]
     reading_s: float
     encoding_s: float
+    # The tokens at which documents begin, 32 bits each, where there is to be an index.
+    train_starts: bytes = b""
+    val_starts: bytes = b""
 
 
 class Written(NamedTuple):
@@ -191,6 +209,17 @@ class Finish(NamedTuple):
     header: bytes
 
 
+class MakeIndex(NamedTuple):
+    """To the hasher: a file of document starts is complete, and so is the file of tokens that it belongs to."""
+
+    starts: str
+    documents: int
+    target: str
+    format: str
+    tokens: int
+    token_bytes: int
+
+
 class TakeUp(NamedTuple):
     """To the hasher: go on with a file whose tokens up to an offset have this hash."""
 
@@ -223,9 +252,9 @@ class HashFailed(NamedTuple):
 
 Message = Any
 _KINDS: tuple[type, ...] = (
-    ReadTask, SlotTask, FootersTask, SampleTask, WritePlace, Shrink, Ready, Encoded, Written, BlockFailed, WriteFailed,
-    WorkerBroken, Footers, SampledTokens, Feed, Fill, FeedEnded, Grow, Sync, Finish, TakeUp, Hashed, Synced, Finished,
-    HashFailed,
+    ReadTask, BatchTask, SlotTask, FootersTask, SampleTask, WritePlace, Shrink, Ready, Encoded, Written, BlockFailed,
+    WriteFailed, WorkerBroken, Footers, SampledTokens, Feed, Fill, FeedEnded, Grow, Sync, Finish, MakeIndex, TakeUp,
+    Hashed, Synced, Finished, HashFailed,
 )  # fmt: skip
 _NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
 

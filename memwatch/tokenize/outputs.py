@@ -1,6 +1,7 @@
 """The output files: growing in the partial folder, given their final names only when complete and on disk.
 
     DIR/.memwatch-partial/train_0000.part, val_0000.part     growing
+    DIR/.memwatch-partial/train_0000.starts                  where its documents begin, if there is to be an index
     DIR/train.bin, DIR/train_shard_0000.bin, ...             complete
 
 The coordinator adds up token counts in the order of the input and says where each block belongs (`place`); workers
@@ -14,16 +15,20 @@ two the rename is made good (`publish`).
 
 import hashlib
 import os
+from array import array
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
-from memwatch.tokenize.formats import HEADER_BYTES, Names, header, most_llmc_tokens
-from memwatch.tokenize.messages import Finish, Finished, Grow, Hashed, Message, Sync, TakeUp
+from memwatch.tokenize.formats.document_index import START_BYTES
+from memwatch.tokenize.formats.file_names import Names
+from memwatch.tokenize.formats.format_registry import FORMATS, has_index
+from memwatch.tokenize.messages import Finish, Finished, Grow, Hashed, MakeIndex, Message, Sync, TakeUp
 from memwatch.tokenize.settings import Split, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 
@@ -31,6 +36,8 @@ from memwatch.tokenize.vocabulary import Encoding
 GROWTH_BYTES = 8 * MIB
 
 Places = tuple[tuple[str, int, int, int], ...]
+StartPlaces = tuple[tuple[str, int, int, int, int], ...]
+_SHA256_OF_NOTHING = hashlib.sha256().hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,7 @@ class FileRecord:
     tokens: int
     size_bytes: int
     sha256: str
+    holds: Literal["tokens", "index"] = "tokens"
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -50,11 +58,14 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True)
 class PartState:
-    """How far a growing file has come. `sha256` is that of its tokens, without the header."""
+    """How far a growing file has come. `sha256` is that of its tokens, without the header, and `starts_sha256` that of
+    the places where its documents begin."""
 
     shard: int = 0
     tokens: int = 0
-    sha256: str = field(default_factory=lambda: hashlib.sha256().hexdigest())
+    sha256: str = _SHA256_OF_NOTHING
+    starts: int = 0
+    starts_sha256: str = _SHA256_OF_NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,27 +91,70 @@ class OutputState:
 
 
 @dataclass(slots=True)
-class _Part:
-    """One growing file."""
+class _GrowingFile:
+    """Items of one size after a header. Workers write them in any order."""
 
     path: Path
-    split: Split
-    shard: int
     header_bytes: int
-    token_bytes: int
-    placed: int  # tokens that have their place
+    item_bytes: int
+    placed: int  # items that have their place
     written: int  # of them, those without a hole before them
-    is_full: bool = False
     reported: int = 0  # bytes that the hasher knows of
 
-    def end(self, tokens: int) -> int:
-        return self.header_bytes + tokens * self.token_bytes
+    def end(self, items: int) -> int:
+        return self.header_bytes + items * self.item_bytes
+
+    @property
+    def written_end(self) -> int:
+        return self.end(self.written)
+
+
+@dataclass(slots=True)
+class _Part:
+    """One growing file of tokens, with the places where its documents begin, if there is to be an index."""
+
+    split: Split
+    shard: int
+    tokens: _GrowingFile
+    starts: _GrowingFile | None
+    limit: int | None = None  # of tokens, where it is not the usual one
+    is_full: bool = False
+
+    @property
+    def files(self) -> list[_GrowingFile]:
+        return [self.tokens] if self.starts is None else [self.tokens, self.starts]
 
     def place(self, start: int, count: int) -> tuple[str, int, int, int]:
         """For some tokens of a block, from its token `start` on."""
-        at = self.end(self.placed)
-        self.placed += count
-        return str(self.path), at, start * self.token_bytes, (start + count) * self.token_bytes
+        file = self.tokens
+        at = file.end(file.placed)
+        file.placed += count
+        return str(file.path), at, start * file.item_bytes, (start + count) * file.item_bytes
+
+    def place_starts(self, first: int, last: int, token: int) -> tuple[str, int, int, int, int]:
+        """For the document starts first to last of a block, before whose tokens from `token` on are placed. The last
+        number is to be added to them."""
+        assert self.starts is not None
+        at = self.starts.end(self.starts.placed)
+        self.starts.placed += last - first
+        return str(self.starts.path), at, first, last, self.tokens.placed - token
+
+
+class _Share(NamedTuple):
+    """What of a block went to a part."""
+
+    part: _Part
+    tokens: int
+    starts: int
+
+
+class PlacedBlock(NamedTuple):
+    """Where the tokens of a block belong, and the places where its documents begin."""
+
+    train: Places
+    val: Places
+    train_starts: StartPlaces
+    val_starts: StartPlaces
 
 
 class Outputs:
@@ -118,6 +172,8 @@ class Outputs:
         self._partial = partial
         self._settings = settings
         self._encoding = encoding
+        self._format = FORMATS[settings.format]
+        self._has_index = has_index(settings)
         self._names = names
         self._send = send
         self.sharded = state.sharded
@@ -125,7 +181,11 @@ class Outputs:
         # The last one is growing; those before it have their size and wait for what is still to be written.
         self._train = deque([self._part("train", state.train)])
         self._val = deque([self._part("val", state.val)])
-        self._finishing: dict[str, _Part] = {}
+        # With --val first-shard, val takes the first tokens, and train those after it.
+        self._is_first_shard = settings.val == "first-shard" and not (state.train.shard or state.train.tokens)
+        # What was placed and is not written yet, in order.
+        self._under_way: deque[list[_Share]] = deque()
+        self._finishing: dict[str, FileRecord] = {}
         self._reported_bytes = self._hashed_bytes = 0
         self._requested: OutputState | None = None
 
@@ -138,48 +198,75 @@ class Outputs:
     def is_finished(self) -> bool:
         return not self._finishing
 
-    def place(self, train_tokens: int, val_tokens: int) -> tuple[Places, Places]:
-        """Where the tokens of the next block in order belong."""
-        return self._place(self._train, train_tokens), self._place(self._val, val_tokens)
+    def place(
+        self, train_tokens: int, val_tokens: int, train_starts: bytes = b"", val_starts: bytes = b""
+    ) -> PlacedBlock:
+        """Where the next block in order belongs. Starts are 32-bit numbers: the tokens at which documents begin."""
+        shares: list[_Share] = []
+        self._under_way.append(shares)
+        train, train_places = self._place(self._train, train_tokens, train_starts, shares)
+        val, val_places = self._place(self._val, val_tokens, val_starts, shares)
+        return PlacedBlock(train, val, train_places, val_places)
 
-    def wrote(self, train_tokens: int, val_tokens: int) -> bool:
+    def wrote(self) -> bool:
         """The next block in order is written. Says whether that completed a shard."""
-        completed_train = self._wrote(self._train, train_tokens)
-        return self._wrote(self._val, val_tokens) or completed_train
+        completed = False
+        for part, tokens, starts in self._under_way.popleft():
+            parts = self._train if part.split == "train" else self._val
+            while parts[0] is not part:
+                self._finish(parts.popleft())
+                completed = True
+            for file, count in zip(part.files, (tokens, starts), strict=False):
+                file.written += count
+                self._report(file)
+            if part.is_full and part.tokens.written == part.tokens.placed:
+                self._finish(parts.popleft())
+                completed = True
+        return completed
 
     def switch_to_shards(self) -> None:
         """What has its place becomes the first shard, whatever its size, and shards follow."""
-        if not self.sharded:
-            self.sharded = True
-            if self._train[-1].placed:
-                self._next_shard(self._train)
-                if self._train[0].written == self._train[0].placed:
-                    self._finish(self._train.popleft())
+        if self.sharded:
+            return
+        self.sharded = True
+        growing = self._train[-1]
+        if self._format.keeps_documents_whole:
+            growing.limit = growing.tokens.placed
+        elif growing.tokens.placed:
+            self._next_shard(self._train)
+            if growing is self._train[0] and growing.tokens.written == growing.tokens.placed:
+                self._finish(self._train.popleft())
 
     def finish(self) -> None:
         """Complete all files, the last shard too, whatever its size. Everything must have been written.
 
         What stays empty and is not wanted goes with the partial folder: the hasher may not have opened it yet."""
-        for (part,), is_wanted in ((self._train, True), (self._val, self._settings.val_fraction > 0)):
-            if part.written or (is_wanted and not part.shard):
+        for (part,), is_wanted in ((self._train, True), (self._val, self._settings.wants_val)):
+            if part.tokens.written or (is_wanted and not part.shard):
                 self._finish(part)
 
     def request_state(self) -> None:
         """Have what is written put on disk. When the hasher has done it, `state_of` says what that was."""
         train, val = self._train[0], self._val[0]
-        self._requested = OutputState(
-            self.sharded, PartState(train.shard, train.written), PartState(val.shard, val.written)
-        )
-        self._send(Sync(((str(train.path), train.end(train.written)), (str(val.path), val.end(val.written)))))
+        self._requested = OutputState(self.sharded, _state(train), _state(val))
+        self._send(Sync(tuple((str(file.path), file.written_end) for file in (*train.files, *val.files))))
 
     def state_of(self, sha256: tuple[str, ...]) -> OutputState:
         """What was requested; all shards before are complete by then, because the hasher works in order."""
         requested, self._requested = self._requested, None
         assert requested is not None
-        train, val = (
-            PartState(state.shard, state.tokens, digest)
-            for state, digest in zip((requested.train, requested.val), sha256, strict=True)
-        )
+        if self._has_index:
+            train, val = (
+                replace(state, sha256=digest, starts_sha256=starts_digest)
+                for state, digest, starts_digest in zip(
+                    (requested.train, requested.val), sha256[::2], sha256[1::2], strict=True
+                )
+            )
+        else:
+            train, val = (
+                replace(state, sha256=digest)
+                for state, digest in zip((requested.train, requested.val), sha256, strict=True)
+            )
         return OutputState(requested.sharded, train, val, tuple(self.complete))
 
     @property
@@ -190,77 +277,107 @@ class Outputs:
         if isinstance(message, Hashed):
             self._hashed_bytes = message.total_bytes
             return
-        part = self._finishing.pop(message.part)
-        name = self._names.file(part.split, part.shard, self.sharded)
-        self.complete.append(
-            FileRecord(name, part.path.name, part.split, part.written, message.size_bytes, message.sha256)
-        )
+        record = self._finishing.pop(message.part)
+        self.complete.append(replace(record, size_bytes=message.size_bytes, sha256=message.sha256))
 
-    def _place(self, parts: deque[_Part], tokens: int) -> Places:
-        places = []
-        start = 0
-        while tokens:
-            room = self._room_tokens(parts[-1])
-            count = tokens if room is None else min(tokens, room)
+    def _place(
+        self, parts: deque[_Part], tokens: int, packed_starts: bytes, shares: list[_Share]
+    ) -> tuple[Places, StartPlaces]:
+        starts = array("I", packed_starts)
+        places, start_places = [], []
+        token = start = 0
+        while token < tokens:
+            is_first = self._is_first_shard and parts is self._train
+            part = self._val[-1] if is_first else parts[-1]
+            count = self._count_for(part, token, tokens, starts)
+            stop = bisect_left(starts, token + count, start)
+            if stop > start:
+                start_places.append(part.place_starts(start, stop, token))
             if count:
-                places.append(parts[-1].place(start, count))
-            start, tokens = start + count, tokens - count
-            if tokens:
+                places.append(part.place(token, count))
+                shares.append(_Share(part, count, stop - start))
+            token, start = token + count, stop
+            if token < tokens and is_first:
+                self._is_first_shard = False
+            elif token < tokens:
                 self._next_shard(parts)
-        return tuple(places)
+        return tuple(places), tuple(start_places)
 
-    def _wrote(self, parts: deque[_Part], tokens: int) -> bool:
-        completed = False
-        while tokens:
-            part = parts[0]
-            count = min(tokens, part.placed - part.written)
-            part.written += count
-            tokens -= count
-            self._report(part)
-            if tokens or (part.is_full and part.written == part.placed):
-                self._finish(parts.popleft())
-                completed = True
-        return completed
+    def _count_for(self, part: _Part, token: int, tokens: int, starts: "array[int]") -> int:
+        """How many tokens of a block, from one on, belong to a file: up to its limit, or to the end of the document
+        that reaches it."""
+        limit = self._limit_tokens(part)
+        if limit is None:
+            return tokens - token
+        end = token + max(limit - part.tokens.placed, 0)
+        if self._format.keeps_documents_whole:
+            after = bisect_left(starts, end)
+            end = starts[after] if after < len(starts) else tokens
+        return min(end, tokens) - token
 
-    def _room_tokens(self, part: _Part) -> int | None:
-        """How much more a file may hold. Only train is cut into shards; a format may have a limit of its own."""
-        limits = [self._settings.shard_tokens] if self.sharded and part.split == "train" else []
-        if self._settings.format == "llmc":
-            limits.append(most_llmc_tokens(self._encoding))
-        return min(limits) - part.placed if limits else None
+    def _limit_tokens(self, part: _Part) -> int | None:
+        """How much a file may hold. Only train is cut into shards; a format may have a limit of its own."""
+        limits = [part.limit, self._format.most_tokens(self._encoding.token_bytes)]
+        if (self.sharded and part.split == "train") or self._settings.val == "first-shard":
+            limits.append(self._settings.shard_tokens)
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def _next_shard(self, parts: deque[_Part]) -> None:
         parts[-1].is_full = True
         parts.append(self._part(parts[-1].split, PartState(shard=parts[-1].shard + 1)))
 
-    def _report(self, part: _Part) -> None:
-        grown = part.end(part.written) - part.reported
+    def _report(self, file: _GrowingFile) -> None:
+        grown = file.written_end - file.reported
         if grown >= GROWTH_BYTES:
-            part.reported += grown
+            file.reported += grown
             self._reported_bytes += grown
-            self._send(Grow(str(part.path), part.reported))
+            self._send(Grow(str(file.path), file.reported))
 
     def _finish(self, part: _Part) -> None:
-        self._reported_bytes += part.end(part.written) - part.reported
-        self._finishing[str(part.path)] = part
-        format_header = header(self._settings.format, part.written, self._encoding)
-        self._send(Finish(str(part.path), part.end(part.written), format_header))
+        self._reported_bytes += sum(file.written_end - file.reported for file in part.files)
+        tokens, token_bytes = part.tokens.written, self._encoding.token_bytes
+        path = part.tokens.path
+        name = self._names.file(part.split, part.shard, self.sharded)
+        self._finishing[str(path)] = FileRecord(name, path.name, part.split, tokens, 0, "")
+        self._send(Finish(str(path), part.tokens.written_end, self._format.header(tokens, token_bytes)))
+        if part.starts is not None:
+            index = path.with_suffix(".index")
+            name = self._names.index(part.split, part.shard, self.sharded)
+            self._finishing[str(index)] = FileRecord(name, index.name, part.split, 0, 0, "", "index")
+            self._send(
+                MakeIndex(
+                    str(part.starts.path), part.starts.written, str(index), self._format.name, tokens, token_bytes
+                )
+            )
 
     def _part(self, split: Split, state: PartState) -> _Part:
         path = self._partial / f"{split}_{state.shard:04d}.part"
-        header_bytes = HEADER_BYTES[self._settings.format]
-        part = _Part(path, split, state.shard, header_bytes, self._encoding.token_bytes, state.tokens, state.tokens)
-        part.reported = part.end(state.tokens)
-        _take_up(path, part.reported, state.tokens)
-        self._send(TakeUp(str(path), header_bytes, part.reported, state.sha256))
-        return part
+        header_bytes, token_bytes = self._format.header_bytes, self._encoding.token_bytes
+        tokens = self._taken_up(path, header_bytes, token_bytes, state.tokens, state.sha256)
+        starts = None
+        if self._has_index:
+            path = path.with_suffix(".starts")
+            starts = self._taken_up(path, 0, START_BYTES, state.starts, state.starts_sha256)
+        return _Part(split, state.shard, tokens, starts)
+
+    def _taken_up(self, path: Path, header_bytes: int, item_bytes: int, items: int, sha256: str) -> _GrowingFile:
+        file = _GrowingFile(path, header_bytes, item_bytes, items, items)
+        file.reported = file.written_end
+        _take_up(path, file.reported, items)
+        self._send(TakeUp(str(path), header_bytes, file.reported, sha256))
+        return file
 
 
-def _take_up(path: Path, size: int, tokens: int) -> None:
+def _state(part: _Part) -> PartState:
+    starts = 0 if part.starts is None else part.starts.written
+    return PartState(part.shard, part.tokens.written, starts=starts)
+
+
+def _take_up(path: Path, size: int, items: int) -> None:
     """Make a file what the checkpoint says: cut off what came later."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     try:
-        if tokens and os.fstat(fd).st_size < size:
+        if items and os.fstat(fd).st_size < size:
             raise MemwatchError(f"{path} is shorter than the checkpoint records; start over with --fresh")
         os.ftruncate(fd, size)
     finally:

@@ -22,6 +22,7 @@ from memwatch.tokenize.crew import Crew, CrewMember
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.messages import (
+    BatchTask,
     BlockFailed,
     Encoded,
     Feed,
@@ -45,6 +46,7 @@ from memwatch.tokenize.messages import (
 from memwatch.tokenize.outputs import Outputs, OutputState
 from memwatch.tokenize.progress_report import Meter, time_shares
 from memwatch.tokenize.settings import FLOOR_BLOCK_BYTES
+from memwatch.tokenize.shuffled_source import ShuffledSource
 from memwatch.tokenize.tally import Tally
 from memwatch.tokenize.task_source import TaskSource
 
@@ -67,6 +69,7 @@ class PipelineLimits:
     task_bytes: int
     held_bytes: int | None  # in memory mode: switch to shards beyond this
     bad_limit: str  # the share of records that may be skipped
+    shuffle_seed: int | None = None
 
 
 class Pipeline:
@@ -93,8 +96,12 @@ class Pipeline:
         self._meter = meter
         self._save_checkpoint = save_checkpoint
         self._has_room = has_room
-        self._tally = Tally(inputs, start, totals, limits.bad_limit)
-        self._tasks = TaskSource(inputs, start, limits.task_bytes, limits.block_bytes, self._request_footers)
+        self._tally = Tally(inputs, start, totals, limits.bad_limit, limits.shuffle_seed is not None)
+        self._tasks: TaskSource | ShuffledSource = (
+            TaskSource(inputs, start, limits.task_bytes, limits.block_bytes, self._request_footers)
+            if limits.shuffle_seed is None
+            else ShuffledSource(inputs, start, limits.shuffle_seed, self._request_footers)
+        )
         # Blocks by number: who has them, what came back before its turn, and what was placed and is not written yet.
         self._owners: dict[int, CrewMember] = {}
         self._early: dict[int, Encoded | BlockFailed] = {}
@@ -171,7 +178,7 @@ class Pipeline:
             member.tasks += 1
             member.send(task)
 
-    def _next_task(self) -> ReadTask | SlotTask | None:
+    def _next_task(self) -> ReadTask | BatchTask | SlotTask | None:
         if self._fed:
             return self._fed.popleft()
         while not self._is_feeding and self._feed_failure is None:
@@ -258,7 +265,8 @@ class Pipeline:
             if isinstance(encoded, BlockFailed):
                 raise Broken(encoded.problem) if encoded.is_broken else MemwatchError(encoded.problem)
             number, member = encoded.number, self._owners[encoded.number]
-            place = WritePlace(number, *self._outputs.place(encoded.train_tokens, encoded.val_tokens))
+            starts = encoded.train_starts, encoded.val_starts
+            place = WritePlace(number, *self._outputs.place(encoded.train_tokens, encoded.val_tokens, *starts))
             self._placed[number] = encoded
             self._next_to_place += 1
             if self._held is None:
@@ -298,7 +306,7 @@ class Pipeline:
         while self._next_to_count in self._written:
             self._written.remove(self._next_to_count)
             encoded = self._placed.pop(self._next_to_count)
-            completed_shard |= self._outputs.wrote(encoded.train_tokens, encoded.val_tokens)
+            completed_shard |= self._outputs.wrote()
             self._tally.count(encoded)
             self._next_to_count += 1
         if completed_shard:

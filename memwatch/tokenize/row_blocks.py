@@ -1,5 +1,6 @@
 """Blocks of rows: many whole rows, or a part of one that is larger than a block."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from memwatch.tokenize.cuts import TextCuts
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.row_reader import RowBatch, open_rows
 from memwatch.tokenize.settings import Split
-from memwatch.tokenize.split import Units, val_rows
+from memwatch.tokenize.split_rule import RowGroup, SplitRule
 
 
 class RowBlocks:
@@ -18,8 +19,7 @@ class RowBlocks:
         source: Input,
         column: str,
         cuts: TextCuts,
-        units: Units | None,
-        before: int,
+        split: SplitRule,
         start: ReadPosition,
         stop_group: int | None,
     ) -> None:
@@ -27,12 +27,9 @@ class RowBlocks:
         self._name = source.name
         self._rows = open_rows(source, column, start.row_group, start.row, stop_group)
         self._cuts = cuts
-        self._units = units
-        # Where each row group begins, as if the file held nothing but this column, unpacked.
-        self._group_sizes = self._rows.group_sizes()
-        self._group_starts = [before]
-        for size, _ in self._group_sizes:
-            self._group_starts.append(self._group_starts[-1] + size)
+        self._input = start.input
+        self._split = split
+        self._groups = _row_groups(self._rows.group_sizes())
         self._val_rows: tuple[int, list[tuple[int, int]]] = (-1, [])
         self._batch: RowBatch | None = None
         self._next = 0  # of the batch's rows
@@ -94,11 +91,19 @@ class RowBlocks:
     def _side(self, group: int, row: int) -> tuple[Split, int | None]:
         """The side of a row, and the row at which that changes in its group."""
         if self._val_rows[0] != group:
-            size, rows = self._group_sizes[group]
-            self._val_rows = (group, val_rows(self._units, self._group_starts[group], size, rows))
+            self._val_rows = (group, self._split.rows(self._input, self._groups[group]))
         for first, last in self._val_rows[1]:
             if row < first:
                 return "train", first
             if row < last:
                 return "val", last
         return "train", None
+
+
+def _row_groups(sizes: Sequence[tuple[int, int]]) -> list[RowGroup]:
+    total = sum(rows for _, rows in sizes)
+    found, bytes_before, rows_before = [], 0, 0
+    for size_bytes, rows in sizes:
+        found.append(RowGroup(bytes_before, size_bytes, rows_before, rows, total))
+        bytes_before, rows_before = bytes_before + size_bytes, rows_before + rows
+    return found

@@ -91,6 +91,27 @@ def encode_segment(
         blocks.close()
 
 
+def encode_slice(
+    opener: BlockOpener, encoder: BlockEncoder, part: tuple[int, int, int], files: OpenFiles, block_bytes: int
+) -> Iterator[Piece]:
+    """The documents that begin in a slice: bytes of a plain input, or row groups of parquet."""
+    number, begin, end = part
+    source, began_s = opener.inputs[number], time.monotonic()
+    if not source.is_plain:
+        yield from encode_segment(opener, encoder, ReadTask(0, number, begin, end), files, block_bytes)
+        return
+    file = files.get(source)
+    try:
+        start, stop = opener.document_at(file, begin), opener.document_at(file, end)
+        position = ReadPosition(number, start)
+        blocks = opener.open_range(file, position, Stop(stop))
+    except MemwatchError as error:
+        raise BadInput(str(error)) from error
+    if start < stop:
+        yield from encode_blocks(blocks, encoder, source, position, block_bytes, began_s)
+    file.forget(max(begin, STEP_BYTES), end)
+
+
 def encode_blocks(
     blocks: BlockSource,
     encoder: BlockEncoder,

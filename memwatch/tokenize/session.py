@@ -26,18 +26,19 @@ from memwatch.tokenize.bad_records import check_bad_records
 from memwatch.tokenize.blocks import BlockOpener, ReadPosition
 from memwatch.tokenize.checkpoint import PARTIAL, Checkpoint, Totals
 from memwatch.tokenize.crew import Crew
-from memwatch.tokenize.formats import Names
-from memwatch.tokenize.inputs.finding import find_inputs
+from memwatch.tokenize.formats.file_names import Names
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.reading_memory import reading_memory
 from memwatch.tokenize.interrupts import Signals
+from memwatch.tokenize.loader_notes import encoding_notes, expected_notes, finished_notes, likely, likely_split
 from memwatch.tokenize.outputs import FileRecord, Outputs, OutputState, publish
 from memwatch.tokenize.pipeline import Pipeline, PipelineLimits
 from memwatch.tokenize.plan import Plan, cores_here, least_bytes, plan, usual_limit_bytes
 from memwatch.tokenize.progress_report import Meter
 from memwatch.tokenize.resume_check import check_resumable, check_untouched
 from memwatch.tokenize.rss import guarded_peak_bytes
-from memwatch.tokenize.settings import TokenizeRequest
+from memwatch.tokenize.run_inputs import run_inputs, shuffle_notes
+from memwatch.tokenize.settings import VAL_RULES, TokenizeRequest
 from memwatch.tokenize.sizing import Expected
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 
@@ -49,7 +50,7 @@ class Result:
     folder: Path
     files: tuple[FileRecord, ...]
     totals: Totals
-    wants_val: bool
+    notes: list[str]
 
 
 class Session:
@@ -102,10 +103,8 @@ class Session:
 
     def _look_at_inputs(self) -> None:
         request = self._request
-        self._inputs = apart_if_remote(
-            request.inputs,
-            lambda: find_inputs(request.inputs, input_format=request.input_format, any_bytes=request.any_bytes),
-        )
+        named = request.inputs if request.settings.val in VAL_RULES else (*request.inputs, request.settings.val)
+        self._inputs, self._settings = apart_if_remote(named, lambda: run_inputs(request))
         if all(source.size_bytes == 0 for source in self._inputs):
             names = ", ".join(source.name for source in self._inputs)
             raise MemwatchError(f"{names} is empty: nothing to tokenize")
@@ -131,8 +130,10 @@ class Session:
         self._publish(checkpoint.outputs)
         manifests.save(manifests.manifest_of(checkpoint, self._encoding), self._partial, self._folder)
         checkpoints.drop_partial_folder(self._partial)
-        wants_val = self._settings.val_fraction > 0
-        return Result(self._folder, checkpoint.outputs.complete, checkpoint.totals, wants_val)
+        files = [record for record in checkpoint.outputs.complete if record.holds == "tokens"]
+        train, val = ([record.tokens for record in files if record.split == split] for split in ("train", "val"))
+        notes = finished_notes(self._settings, train, val)
+        return Result(self._folder, checkpoint.outputs.complete, checkpoint.totals, notes)
 
     def _resumed(self) -> Checkpoint | None:
         if self._request.fresh:
@@ -205,13 +206,17 @@ class Session:
             marks = crew.expected_marks()
             expected = None if marks is None else Expected(marks, not all(source.is_plain for source in self._inputs))
             self._check_space(None if expected is None else expected.tokens, totals)
+            if not totals.tokens:
+                self._show_loader_notes(expected)
             outputs = Outputs(
                 self._partial, self._settings, self._encoding, self._names, checkpoint.outputs, crew.hasher.send
             )
             total_bytes = _total_bytes(self._inputs)
             meter = Meter(total_bytes, self._encoding.token_bytes, expected)
             task_bytes = self._plan.task_bytes(resources.block_bytes, total_bytes)
-            limits = PipelineLimits(resources.block_bytes, task_bytes, self._held_limit(), self._request.bad_limit)
+            limits = PipelineLimits(
+                resources.block_bytes, task_bytes, self._held_limit(), self._request.bad_limit, self._settings.shuffle
+            )
             holds = self._settings.mode == "memory" and not outputs.sharded
             pipeline = Pipeline(
                 self._inputs, checkpoint.position, crew, outputs, totals, limits, self._signals, self._channel, meter,
@@ -230,6 +235,17 @@ class Session:
             crew.end()
             for source in self._inputs:
                 source.forget()
+
+    def _show_loader_notes(self, expected: Expected | None) -> None:
+        notes = encoding_notes(self._settings, self._encoding) + shuffle_notes(self._settings, self._inputs)
+        if expected is not None:
+            inputs = self._settings.train_inputs
+            named = expected.tokens_up_to(sum(source.size_bytes or 0 for source in self._inputs[:inputs]))
+            of_val_file = None if inputs is None else likely(expected.tokens - named, expected.is_packed)
+            split = likely_split(self._settings, likely(named, expected.is_packed), of_val_file)
+            notes += expected_notes(self._settings, split)
+        for note in notes:
+            show_note(self._channel, note)
 
     def _crew(self, lock: int, totals: Totals) -> Crew:
         not_for_others = [lock] + ([] if self._channel is None else [self._channel.fileno()])

@@ -14,13 +14,9 @@ from memwatch.tokenize.inputs.input_formats import Kind
 
 Split = Literal["train", "val"]
 Mode = Literal["stream", "shard", "memory"]
-Format = Literal["bin", "llmc", "npy"]
+VAL_RULES = ("ratio", "first-shard", "tail")
 Errors = Literal["replace", "ignore", "strict"]
 BadRecords = Literal["stop", "skip"]
-
-DEFAULT_SHARD_TOKENS = {"bin": 500_000_000, "llmc": 100_000_000, "npy": 100_000_000}
-# llm.c and build-nanogpt read shards; nanoGPT reads one file.
-DEFAULT_MODE: dict[str, Mode] = {"bin": "stream", "llmc": "shard", "npy": "shard"}
 
 DEFAULT_MAX_MEMORY_BYTES = 512 * MIB
 DEFAULT_BLOCK_BYTES = 1 * MIB
@@ -35,20 +31,28 @@ DEFAULT_BAD_LIMIT = "0.01"
 @dataclass(frozen=True, slots=True)
 class TokenizeSettings:
     encoding: str = "gpt2"
-    format: Format = "bin"
+    format: str = "bin"  # a name in formats/format_registry.py
     mode: Mode = "stream"
-    shard_tokens: int = DEFAULT_SHARD_TOKENS["bin"]
+    shard_tokens: int = 500_000_000
+    val: str = "ratio"  # or "tail", "first-shard", or the path of a validation file (split_rule.py)
     val_ratio: str = "0.0005"
+    train_inputs: int | None = None  # with a validation file: how many inputs are before it
     documents: str = "auto"
     errors: Errors = "replace"
     text_column: str = "text"
     name: str | None = None  # of the output files, where the format has one
     bad_records: BadRecords = "stop"
     exact: bool = False  # an inexact cut is an error
+    shuffle: int | None = None  # the seed of the order of documents
+    index: bool = False  # also an index of documents, where the format has none of its own
 
     @property
     def val_fraction(self) -> Fraction:
         return Fraction(self.val_ratio)
+
+    @property
+    def wants_val(self) -> bool:
+        return self.val not in ("ratio", "tail") or self.val_fraction > 0
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

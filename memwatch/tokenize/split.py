@@ -85,6 +85,10 @@ class NeedsMore(Exception):
 class Boundaries(Protocol):
     """Where the split may change sides, in offsets of one input's text. May raise NeedsMore."""
 
+    @property
+    def reach_bytes(self) -> int:
+        """How far such a place is searched for."""
+
     def at_or_after(self, offset: int) -> int | None:
         """The first such place, or None if there is none for a long way. The end of the text is one."""
 
@@ -119,6 +123,10 @@ class SplitWalk:
         while (unit := self.units.unit(self.next_unit)).start < self.before:
             self.next_unit += 1
         return unit.start - self.before
+
+    def ends_before(self, offset: int) -> bool:
+        """Whether the next range must be found before it is known on which side an offset lies."""
+        return self.val_end <= offset and (known := self.known_to()) is not None and known <= offset
 
     def find_next(self, boundaries: Boundaries) -> None:
         """Find the range of the next unit, which may be empty, and remember it if it is not."""

@@ -14,7 +14,9 @@ FIRST_MARK_STRIDE_BYTES = 4 << 20
 
 
 class Tally:
-    def __init__(self, inputs: list[Input], start: ReadPosition, totals: Totals, bad_limit: str) -> None:
+    def __init__(
+        self, inputs: list[Input], start: ReadPosition, totals: Totals, bad_limit: str, is_shuffled: bool = False
+    ) -> None:
         self._bad_limit = bad_limit
         self.totals = totals
         self.position = start
@@ -23,6 +25,8 @@ class Tally:
         for source in inputs:
             self._file_bytes_before.append(self._file_bytes_before[-1] + (source.size_bytes or 0))
         self._counted = 0
+        self._is_shuffled = is_shuffled
+        self._fed_bytes = 0
 
     def is_written(self, written: int) -> bool:
         """Whether all that was counted is also written, given the number of blocks that are."""
@@ -49,7 +53,7 @@ class Tally:
         after = ReadPosition.from_json(encoded.after)
         source = self._inputs[after.input]
         base = 0
-        if source.has_rows:
+        if source.has_rows and not self._is_shuffled:
             # How much text comes before these rows shows only here.
             base = self.position.offset if self.position.input == after.input else 0
             after = replace(after, offset=base + encoded.text_bytes)
@@ -63,12 +67,18 @@ class Tally:
         totals.missing_texts += encoded.missing_texts
         totals.replaced_bytes += encoded.replaced_bytes
         totals.inexact_cuts += encoded.inexact_cuts
-        for start, end in encoded.val_ranges:
-            self._count_range(after.input, base + start, base + end)
+        for number, start, end in encoded.val_ranges:
+            # How much text comes before rows is not known in a shuffled run.
+            if not (self._is_shuffled and self._inputs[number].has_rows):
+                self._count_range(number, base + start, base + end)
 
     def _read_up_to(self, after: ReadPosition, encoded: Encoded) -> ReadPosition:
         """The position with what was read of the input before it: its checksum, and the number of its records."""
         before = self.position
+        if self._is_shuffled and (before.input, before.turn) != (after.input, after.turn):
+            before = ReadPosition(after.input)
+        if self._is_shuffled and encoded.slot is None:
+            return after  # A batch is read from many places, and the next one from others.
         if before.input != after.input:
             if before.offset:
                 self.totals.finished_inputs.append([before.input, before.offset, before.digest, before.member])
@@ -79,7 +89,8 @@ class Tally:
         return replace(after, digest=checksum.hex, lines=lines)
 
     def _lines_before(self, after: ReadPosition) -> int:
-        is_same = (self.position.input, self.position.member) == (after.input, after.member)
+        before = self.position
+        is_same = (before.input, before.member, before.turn) == (after.input, after.member, after.turn)
         return self.position.lines if is_same else 0
 
     def _count_records(self, encoded: Encoded, after: ReadPosition) -> None:
@@ -96,8 +107,21 @@ class Tally:
         """A parquet file's end is read more than once, and a small one is all end: never more than there is."""
         totals = self.totals
         totals.text_bytes += encoded.text_bytes
+        if self._is_shuffled:
+            self._count_shuffled_bytes(encoded)
+            return
         read = encoded.file_position if source.size_bytes is None else min(encoded.file_position, source.size_bytes)
         totals.file_bytes = max(totals.file_bytes, self._file_bytes_before[after.input] + read)
+
+    def _count_shuffled_bytes(self, encoded: Encoded) -> None:
+        """A batch reports how much it took, and what is fed how far it has come in its file."""
+        if encoded.slot is None:
+            self.totals.file_bytes += encoded.file_position
+            self._fed_bytes = 0
+        else:
+            self.totals.file_bytes += max(encoded.file_position - self._fed_bytes, 0)
+            self._fed_bytes = encoded.file_position
+        self.totals.file_bytes = min(self.totals.file_bytes, self._file_bytes_before[-1])
 
     def _count_range(self, number: int, start: int, end: int) -> None:
         ranges = self.totals.val_ranges

@@ -12,18 +12,25 @@ import numpy.typing as npt
 
 from memwatch.errors import MemwatchError
 from memwatch.tokenize import manifest as manifests
-from memwatch.tokenize.blocks import BlockReader, ReadPosition
+from memwatch.tokenize.blocks import BlockOpener, BlockReader, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
-from memwatch.tokenize.engines import Tiktoken
-from memwatch.tokenize.formats import HEADER_BYTES, header
+from memwatch.tokenize.engines import Engine, Tiktoken
+from memwatch.tokenize.formats.format_registry import FORMATS
 from memwatch.tokenize.hasher import sha256_of
 from memwatch.tokenize.inputs.finding import look_at
 from memwatch.tokenize.inputs.input_source import Input
+from memwatch.tokenize.inputs.row_reader import open_rows
+from memwatch.tokenize.messages import BatchTask, Footers
 from memwatch.tokenize.plan import cores_here
+from memwatch.tokenize.segment_encoder import OpenFiles
 from memwatch.tokenize.settings import TokenizeSettings
+from memwatch.tokenize.shuffled_source import ShuffledSource
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
+from memwatch.tokenize.worker import EncodedBlock, add_batch
 
 SAMPLE_BYTES = 256 * 1024
+
+_EncodedMark = tuple[dict[str, Any], str, npt.NDArray[Any]]  # a mark, where it is, and the tokens that follow it
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +79,12 @@ def _problems_of_file(folder: Path, record: dict[str, Any], manifest: dict[str, 
     except OSError as error:
         yield f"cannot read {path}: {error.strerror}"
         return
+    if record.get("holds") == "index":
+        return
     encoding = encoding_named(manifest["encoding"])
-    kind = manifest["settings"]["format"]
+    output = FORMATS[manifest["settings"]["format"]]
     with path.open("rb") as file:
-        if file.read(HEADER_BYTES[kind]) != header(kind, record["tokens"], encoding):
+        if file.read(output.header_bytes) != output.header(record["tokens"], encoding.token_bytes):
             yield f"{path} does not start with a header for {record['tokens']} tokens"
 
 
@@ -89,27 +98,76 @@ def _samples(
 ) -> Iterator[tuple[int, str | None]]:
     """Tokenize parts of the input with tiktoken, from some of the marks on, and compare."""
     inputs = _same_inputs(names, manifest)
-    # The manifest says which ranges went to validation; how they were chosen does not matter here.
     known = TokenizeSettings.__dataclass_fields__
-    chosen = {name: value for name, value in manifest["settings"].items() if name in known}
-    settings = replace(TokenizeSettings(**chosen), val_ratio="0")
-    encoder = BlockEncoder(Tiktoken(encoding, rank_file(encoding)), encoding, settings)
-    output = _TrainTokens(folder, manifest, encoding)
+    settings = TokenizeSettings(**{name: value for name, value in manifest["settings"].items() if name in known})
+    engine, output = Tiktoken(encoding, rank_file(encoding)), _TrainTokens(folder, manifest, encoding)
     marks = manifest["marks"]
-    for mark in sorted(chance.sample(marks, min(samples, len(marks))), key=lambda mark: mark["train_token"]):
+    chosen = sorted(chance.sample(marks, min(samples, len(marks))), key=lambda mark: mark["train_token"])
+    if settings.shuffle is not None:
+        encoded = _shuffled_tokens(inputs, settings, encoding, engine, chosen)
+    else:
+        encoded = _tokens_in_order(inputs, settings, encoding, engine, chosen, manifest)
+    for mark, where, tokens in encoded:
+        found = output.read(mark["train_token"], len(tokens))
+        same = np.array_equal(found, tokens)
+        yield len(tokens), None if same else f"{where}: token {mark['train_token']} and on are not tiktoken's"
+
+
+def _tokens_in_order(
+    inputs: list[Input],
+    settings: TokenizeSettings,
+    encoding: Encoding,
+    engine: Engine,
+    marks: list[dict[str, Any]],
+    manifest: dict[str, Any],
+) -> Iterator[_EncodedMark]:
+    """A block from each mark on."""
+    # The manifest says which ranges went to validation; how they were chosen does not matter here.
+    settings = replace(settings, val="ratio", val_ratio="0")
+    encoder = BlockEncoder(engine, encoding, settings)
+    for mark in marks:
         position = ReadPosition.from_json(mark["position"])
         reader = BlockReader(inputs, settings, encoding, position)
         try:
             block = reader.next(min(SAMPLE_BYTES, _train_bytes_after(position, manifest)))
         finally:
             reader.close()
-        if block is None:
-            continue
-        tokens, _ = encoder.encode(bytes(block.data), block.layout)
-        found = output.read(mark["train_token"], len(tokens))
-        where = f"{inputs[position.input].name} at byte {position.offset}"
-        same = np.array_equal(found, tokens)
-        yield len(tokens), None if same else f"{where}: token {mark['train_token']} and on are not tiktoken's"
+        if block is not None:
+            where = f"{inputs[position.input].name} at byte {position.offset}"
+            yield mark, where, encoder.encode(bytes(block.data), block.layout)[0]
+
+
+def _shuffled_tokens(
+    inputs: list[Input],
+    settings: TokenizeSettings,
+    encoding: Encoding,
+    engine: Engine,
+    marks: list[dict[str, Any]],
+) -> Iterator[_EncodedMark]:
+    """The whole batch of each mark. What was fed has no marks."""
+    opener, encoder = BlockOpener(inputs, settings, encoding), BlockEncoder(engine, encoding, settings)
+    for mark in marks:
+        source = _shuffled_source(inputs, settings, ReadPosition.from_json(mark["position"]))
+        task = source.next()
+        if isinstance(task, BatchTask):
+            block = EncodedBlock(np.dtype(encoding.dtype).newbyteorder("<"))
+            add_batch(block, task, opener, encoder, OpenFiles(), lambda: None)
+            yield (
+                mark,
+                f"turn {task.turn} of --shuffle {settings.shuffle}",
+                np.frombuffer(block.data("train"), block.dtype),
+            )
+
+
+def _shuffled_source(inputs: list[Input], settings: TokenizeSettings, start: ReadPosition) -> ShuffledSource:
+    def take_footers(number: int) -> None:
+        rows = open_rows(inputs[number], settings.text_column)
+        source.take(Footers(number, tuple(rows.group_sizes())))
+        rows.close()
+
+    assert settings.shuffle is not None
+    source = ShuffledSource(inputs, start, settings.shuffle, take_footers)
+    return source
 
 
 def _train_bytes_after(position: ReadPosition, manifest: dict[str, Any]) -> int:
@@ -137,8 +195,12 @@ class _TrainTokens:
 
     def __init__(self, folder: Path, manifest: dict[str, Any], encoding: Encoding) -> None:
         dtype = np.dtype(encoding.dtype).newbyteorder("<")
-        offset = HEADER_BYTES[manifest["settings"]["format"]]
-        records = [record for record in manifest["files"] if record["split"] == "train" and record["tokens"]]
+        offset = FORMATS[manifest["settings"]["format"]].header_bytes
+        # The first shard may be for validation; the train tokens of the input follow it.
+        splits = ("val", "train") if manifest["settings"].get("val") == "first-shard" else ("train",)
+        records = [
+            record for split in splits for record in manifest["files"] if record["split"] == split and record["tokens"]
+        ]
         self._parts: list[npt.NDArray[Any]] = [
             np.memmap(folder / record["name"], dtype, "r", offset, shape=(record["tokens"],)) for record in records
         ]

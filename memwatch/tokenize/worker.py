@@ -9,6 +9,7 @@ import os
 import time
 from array import array
 from collections import deque
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,10 @@ from memwatch.tokenize.blocks import Block, BlockLayout, BlockOpener, ReadPositi
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.feeder import ROW_END_BYTES, ROW_END_TYPE
+from memwatch.tokenize.formats.format_registry import has_index
 from memwatch.tokenize.inputs.checksum import Checksum
 from memwatch.tokenize.messages import (
+    BatchTask,
     BlockFailed,
     Encoded,
     Footers,
@@ -42,22 +45,38 @@ from memwatch.tokenize.messages import (
     send,
 )
 from memwatch.tokenize.rss import release_free_memory, rss_bytes
-from memwatch.tokenize.segment_encoder import BadInput, EngineFailed, OpenFiles, Piece, encode_block, encode_segment
-from memwatch.tokenize.settings import TokenizeSettings
+from memwatch.tokenize.segment_encoder import (
+    BadInput,
+    EngineFailed,
+    OpenFiles,
+    Piece,
+    encode_block,
+    encode_segment,
+    encode_slice,
+)
+from memwatch.tokenize.settings import DEFAULT_BLOCK_BYTES, TokenizeSettings
+from memwatch.tokenize.shuffle_order import key_of
+from memwatch.tokenize.shuffled_block import shuffled
 from memwatch.tokenize.sizing import expected_marks
 from memwatch.tokenize.vocabulary import Encoding
 
 # A new engine takes 0.1 s, so it must have been worth it.
 LEAST_GROWTH_BYTES = 8 * MIB
+# Tokens and document starts of both splits.
+OPEN_OUTPUTS = 4
 
 
 class EncodedBlock:
     """The tokens of a block, by side of the split, and what is reported of it."""
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self._dtype = dtype
+    def __init__(self, dtype: np.dtype[Any], has_index: bool = False) -> None:
+        self.dtype = dtype
+        self._has_index = has_index
+        self._slice: int | None = None
+        self._records_before_slice = 0
         self._parts: dict[str, list[npt.NDArray[Any]]] = {"train": [], "val": []}
-        self.val_ranges: list[tuple[int, int]] = []
+        self._starts: dict[str, list[npt.NDArray[Any]]] = {"train": [], "val": []}
+        self.val_ranges: list[tuple[int, int, int]] = []
         self.mark: tuple[int, dict[str, Any]] | None = None
         self.after: ReadPosition | None = None
         self.text_bytes = self.documents = self.missing_texts = self.replaced_bytes = self.inexact_cuts = 0
@@ -73,12 +92,17 @@ class EncodedBlock:
             self._base = block.start.offset  # How much text comes before these rows is not known here.
         start, after = block.start.offset - self._base, block.after.offset - self._base
         if block.split == "val":
-            self.val_ranges.append((start, after))
+            self.val_ranges.append((block.start.input, start, after))
         elif not block.layout.continues and self.mark is None:
             self.mark = (self.tokens("train"), {**block.start.as_json(), "offset": start})
-        self._parts[block.split].append(piece.tokens.astype(self._dtype))
+        if len(piece.counts.starts):
+            self._starts[block.split].append(piece.counts.starts + self.tokens(block.split))
+        self._parts[block.split].append(piece.tokens.astype(self.dtype))
         self._checksum.update(block.data)
-        self.bad += [(block.name, self.records + number, problem) for number, problem in piece.counts.bad]
+        name, records = block.name, self.records - self._records_before_slice
+        if self._slice is not None:  # Lines before a slice are not counted.
+            name = f"{name}, slice at {self._slice}"
+        self.bad += [(name, records + number, problem) for number, problem in piece.counts.bad]
         self.records += piece.counts.records
         self.text_bytes += block.length
         self.documents += piece.counts.documents
@@ -99,13 +123,56 @@ class EncodedBlock:
             self._parts[split] = parts = [np.concatenate(parts)]
         return parts[0].data.cast("B") if parts and len(parts[0]) else memoryview(b"")
 
+    def starts(self, split: str) -> npt.NDArray[np.uint32]:
+        parts = self._starts[split]
+        return np.concatenate(parts).astype("<u4") if parts else np.empty(0, "<u4")
+
+    def _packed_starts(self, split: str) -> bytes:
+        return self.starts(split).tobytes() if self._has_index else b""
+
+    def shuffle_train(self, key: int, open_end: bool = False) -> None:
+        """Put the documents for training into another order."""
+        tokens = self._parts["train"]
+        if tokens:
+            together = tokens[0] if len(tokens) == 1 else np.concatenate(tokens)
+            together, starts = shuffled(together, self.starts("train"), open_end, key)
+            self._parts["train"], self._starts["train"] = [together], [starts]
+
+    def begin_slice(self, begin: int) -> None:
+        self._slice, self._records_before_slice = begin, self.records
+
+    def ends_batch(self, task: BatchTask) -> None:
+        """All slices are in. Their places in the text say nothing about the place of this block."""
+        self.after = ReadPosition(task.slices[-1][0], turn=task.turn_after)
+        self.file_position = task.file_bytes
+        self.mark = (0, {**ReadPosition(task.slices[-1][0], turn=task.turn).as_json(), "offset": 0})
+
     def report(self, number: int, slot: int | None) -> Encoded:
         after = {} if self.after is None else self.after.as_json()
         return Encoded(
             number, slot, self.tokens("train"), self.tokens("val"), self.text_bytes, self.file_position, self.documents,
             self.missing_texts, self.replaced_bytes, self.inexact_cuts, self.records, tuple(self.bad),
             self._checksum.hex, tuple(self.val_ranges), self.mark, after, self.reading_s, self.encoding_s,
+            self._packed_starts("train"), self._packed_starts("val"),
         )  # fmt: skip
+
+
+def add_batch(
+    block: EncodedBlock,
+    task: BatchTask,
+    opener: BlockOpener,
+    encoder: BlockEncoder,
+    files: OpenFiles,
+    after_piece: Callable[[], None],
+) -> None:
+    """Fill a block with the documents of a batch, shuffled. Also called by `memwatch verify`."""
+    for part in task.slices:
+        block.begin_slice(part[1])
+        for piece in encode_slice(opener, encoder, part, files, DEFAULT_BLOCK_BYTES):
+            block.add(piece)
+            after_piece()
+    block.shuffle_train(key_of(opener.settings.shuffle or 0, task.turn))
+    block.ends_batch(task)
 
 
 class Worker:
@@ -129,7 +196,9 @@ class Worker:
         self._block_bytes = block_bytes
         self._files = OpenFiles()
         self._outputs: dict[str, int] = {}
-        self._tasks: deque[ReadTask | SlotTask] = deque()
+        self._tasks: deque[ReadTask | SlotTask | BatchTask] = deque()
+        self._seed = opener.settings.shuffle
+        self._has_index = has_index(opener.settings)
         self._held: dict[int, EncodedBlock] = {}
         self._held_bytes = 0
         self._waiting_s = 0.0
@@ -152,7 +221,7 @@ class Worker:
                 if self._tasks and source.is_plain:
                     self._files.get(source).read_ahead(task.begin, task.end)
                 self._tasks.append(task)
-            case SlotTask() as task:
+            case SlotTask() | BatchTask() as task:
                 self._tasks.append(task)
             case WritePlace() as place:
                 self._write(place)
@@ -165,15 +234,21 @@ class Worker:
                 marks = expected_marks(self._opener, self._encoding, self._encoder)
                 send(self._connection, SampledTokens(marks))
 
-    def _encode(self, task: ReadTask | SlotTask) -> None:
-        block = EncodedBlock(self._dtype)
+    def _encode(self, task: ReadTask | SlotTask | BatchTask) -> None:
+        block = EncodedBlock(self._dtype, self._has_index)
         try:
-            if isinstance(task, ReadTask):
+            if isinstance(task, BatchTask):
+                add_batch(block, task, self._opener, self._encoder, self._files, self._keep_budget)
+            elif isinstance(task, ReadTask):
                 for piece in encode_segment(self._opener, self._encoder, task, self._files, self._block_bytes):
                     block.add(piece)
                     self._keep_budget()
             else:
                 block.add(self._slot_piece(task))
+                if self._seed is not None:
+                    at = ReadPosition.from_json(task.start)
+                    key = key_of(self._seed, at.input, at.row_group, at.row, at.offset)
+                    block.shuffle_train(key, task.open_end)
                 self._keep_budget()
         except BadInput as error:
             send(self._connection, BlockFailed(task.number, str(error)))
@@ -209,14 +284,22 @@ class Worker:
                 except OSError as error:
                     send(self._connection, WriteFailed(error.errno or errno.EIO, path))
                     return
+        for split, starts in (("train", place.train_starts), ("val", place.val_starts)):
+            for path, offset, first, last, added in starts:
+                positions = block.starts(split)[first:last].astype("<i8") + added
+                try:
+                    _write_at(self._output(path), positions.data.cast("B"), offset)
+                except OSError as error:
+                    send(self._connection, WriteFailed(error.errno or errno.EIO, path))
+                    return
         send(self._connection, Written(place.number, time.monotonic() - began_s, self._waiting_s))
         self._waiting_s = 0.0
 
     def _output(self, path: str) -> int:
-        """An open file to write to. Two are enough: a shard that is full is never written again."""
+        """An open file to write to. A shard that is full is never written again."""
         if path not in self._outputs:
-            for old in list(self._outputs)[:-1]:
-                os.close(self._outputs.pop(old))
+            while len(self._outputs) >= OPEN_OUTPUTS:
+                os.close(self._outputs.pop(next(iter(self._outputs))))
             self._outputs[path] = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         return self._outputs[path]
 

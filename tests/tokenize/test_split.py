@@ -15,6 +15,8 @@ from memwatch.tokenize.split import LARGEST_UNIT_BYTES, SMALLEST_UNIT_BYTES, Spl
 class Documents:
     """A text that is nothing but the ends of its documents."""
 
+    reach_bytes = 0
+
     def __init__(self, ends: list[int]) -> None:
         self._ends = [0, *ends]
 
