@@ -53,3 +53,35 @@ def test_what_earlyoom_says_of_memory_is_the_reason() -> None:
     (finding,) = diagnose(Evidence(now_t=2.0, log=log, is_pasted=True)).findings
     assert finding.why.startswith("2.4 GiB of 31.1 GiB of memory was available and 1.4 GiB of 15.5 GiB of swap")
     assert "earlyoom acts at 10 % of memory and 10 % of swap" in finding.why
+
+
+@pytest.mark.parametrize(
+    ("line", "ended"),
+    [
+        ("/var/spool/job: line 28:  8156 Killed                  python3 main.py", "a process"),
+        ("zsh: killed     python3 prepare.py", "a process"),
+        ("c++: fatal error: Killed signal terminated program cc1plus", "cc1plus"),
+        ("RuntimeError: DataLoader worker (pid 4123) is killed by signal: Killed.", "a process"),
+    ],
+)
+def test_a_kill_that_only_the_output_tells_of_may_be_the_oom_killer(line: str, ended: str) -> None:
+    (finding,) = diagnose(Evidence(now_t=2.0, log=read_log([LogLine(None, "kernel", line)]), is_pasted=True)).findings
+    assert (finding.cause, finding.confidence) == (Cause.OOM_UNKNOWN_LIMIT, Confidence.LOW)
+    assert f"SIGKILL ended {ended}" in finding.what
+
+
+def test_the_largest_slab_cache_is_named() -> None:
+    lines = [
+        "python3 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0",
+        "slab_reclaimable:9000 slab_unreclaimable:3200000",
+        "free:33000 free_pcp:0 free_cma:0",
+        "4089446 pages RAM",
+        "Unreclaimable slab info:",
+        "Name                      Used          Total",
+        "nf_conntrack           9000000KB    9100000KB",
+        "kmalloc-64               60000KB      61000KB",
+        "Out of memory: Killed process 77 (python3) total-vm:9kB, anon-rss:360000kB, file-rss:0kB, shmem-rss:0kB",
+    ]
+    log = read_log([LogLine(1.0, "kernel", line) for line in lines])
+    (finding,) = diagnose(Evidence(now_t=2.0, log=log, is_pasted=True)).findings
+    assert "12.2 GiB was in slab caches of the kernel, the largest of them nf_conntrack with 8.7 GiB" in finding.what

@@ -28,6 +28,8 @@ def managed_kill_findings(evidence: Evidence) -> list[Finding]:
         for event in events
         if isinstance(event, ManagedKill) and not any(_is_same_moment(event.t, kill.t) for kill in kills)
     ]
+    if any(event.manager != Manager.SHELL for event in told):
+        told = [event for event in told if event.manager != Manager.SHELL]  # Its own words add nothing then.
     private = tuple(dict.fromkeys(event.what for event in told if event.what))
     found = [
         _managed_finding(manager, [kill for kill in told if kill.manager == manager], evidence)
@@ -44,6 +46,8 @@ def _is_same_moment(t: float | None, kill_t: float | None) -> bool:
 def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evidence) -> Finding:
     if all(kill.is_eviction for kill in kills):
         return _eviction_finding(kills)
+    if manager == Manager.SHELL:
+        return _sigkill_finding(kills)
     names = listed(list(dict.fromkeys(kill.what for kill in kills if kill.what)) or ["a container"])
     known_t = [kill.t for kill in kills if kill.t is not None]
     shown = (f"{manager.value}'s own words, {times(len(kills))}",)
@@ -122,6 +126,21 @@ def _batch_finding(
         start_t,
         end_t,
         (WHICH_VICTIM, WHO_HELD),
+    )
+
+
+def _sigkill_finding(kills: list[ManagedKill]) -> Finding:
+    """Only the job's own output is there. The OOM killer is the usual sender of SIGKILL, and not the only one."""
+    victim = next((kill.victim for kill in kills if kill.victim), "a process")
+    return Finding(
+        Cause.OOM_UNKNOWN_LIMIT,
+        f"SIGKILL ended {victim}: most often that is the OOM killer.",
+        "The output says that it was killed, and not by whom: the machine's memory or a cgroup's limit was used up, or"
+        " somebody sent the signal.",
+        Confidence.LOW,
+        (f"{Manager.SHELL.value}, {times(len(kills))}",),
+        ("journalctl -k -b | grep -i -E -A3 'oom|killed process': shows whether the kernel did it.",),
+        missing=(WHICH_LIMIT, WHO_HELD),
     )
 
 

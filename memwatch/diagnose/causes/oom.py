@@ -241,7 +241,7 @@ def _held(holder: Holder | None) -> str | None:
         return None
     program = holder.program
     if program is None:
-        return f"{holder.words}: {format_size(holder.taken_bytes)}"
+        return f"{format_size(holder.taken_bytes)} was in {holder.words}"
     who = program.name if program.processes == 1 else f"{program.name} ({program.processes} processes)"
     swap = f" and {format_size(program.swap_bytes)} of swap" if program.swap_bytes else ""
     return f"{who} held {format_size(program.rss_bytes)} of RAM{swap}"

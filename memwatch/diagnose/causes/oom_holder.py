@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from memwatch.diagnose.logs.oom_kill import SMALL_VICTIM_BYTES, OomKill, ProgramSum
+from memwatch.model.units import format_size
 
 LEAST_HOLDER_SHARE = 0.05
 
@@ -32,8 +33,11 @@ def holder_of(kill: OomKill) -> Holder | None:
 
 
 def _held_by_no_process(kill: OomKill) -> list[Holder]:
+    slabs = "slab caches of the kernel"
+    if kill.slab_cache is not None:
+        slabs += f", the largest of them {kill.slab_cache[0]} with {format_size(kill.slab_cache[1])}"
     parts = (
-        (kill.slab_unreclaimable_bytes, "slab caches of the kernel", "slabtop -o -s c | head -20: shows which cache."),
+        (kill.slab_unreclaimable_bytes, slabs, "slabtop -o -s c | head -20: shows the caches, and how they grow."),
         (kill.shmem_bytes, "shared memory and tmpfs (shmem)", "df -h -t tmpfs; ipcs -m: show files and segments."),
         (kill.huge_pages_bytes, "reserved huge pages",
          "sysctl vm.nr_hugepages: shows the number reserved; `sysctl -w vm.nr_hugepages=0` returns them."),

@@ -11,7 +11,7 @@ from memwatch.diagnose.logs.log_events import LogEvents, read_log
 from memwatch.diagnose.logs.log_lines import Dates, LogLine, parse_line
 from memwatch.model.units import format_number
 
-DAEMONS = ("systemd-oomd", "earlyoom", "nohang", "nohang-desktop")
+DAEMONS = ("systemd-oomd", "earlyoom", "nohang", "nohang-desktop", "smartd")
 # systemd itself says a great deal; of it only this message is wanted: "killed by the OOM killer" (sd-messages.h).
 UNIT_OOM_MESSAGE = "MESSAGE_ID=fe6faa94e7774663a0da52717891d8ef"
 FILES = ("kern.log", "syslog", "messages")

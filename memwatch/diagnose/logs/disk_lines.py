@@ -87,6 +87,10 @@ _DISKS = tuple(
                               r" sending)"),
         (DiskTrouble.ERROR, r"(?P<device>mmcblk\d+): (?:error -\d+|recovery failed|unable to set)"),
         (DiskTrouble.GONE, r"xhci_hcd (?P<device>\S+): (?:HC died|xHCI host controller not responding)"),
+        # smartd asks the disk itself.
+        (DiskTrouble.ERROR, r"Device: /dev/(?P<device>\w+).*(?:FAILED SMART self-check|Currently unreadable|Offline"
+                            r" uncorrectable|Failed SMART usage|Critical Warning|FAILURE PREDICTION|ATA error count"
+                            r" increased)"),
         (DiskTrouble.TIMEOUT, r"(?:nfs|NFS): server (?P<device>\S+) not responding"),
         (DiskTrouble.TIMEOUT, r"(?:CIFS: )?(?:CIFS )?VFS: (?:Server )?(?P<device>\S+) has not responded"),
     )
@@ -95,10 +99,8 @@ _DISKS = tuple(
 HINT = (
     r"nvme|ata\d|journal|read-?only|error, dev|I/O error|Sense Key|error: \{|USB disconnect|XFS|BTRFS|F2FS|EXT[234]-fs|"
     r"offline|DID_|task abort|abort scheduled|uas_eh|mmc\w*\d|not responding|has not responded|IO failure|I/O failure|"
-    r"md/raid|HC died|medium error|target error|transport error|swap-device|JBD|xfs_force|internal error|btrfs: bdev|"
-    r"FAT-fs|SQUASHFS|Failing"
-    r" path|"
-    r"lost page write|timing out|rejecting I/O"
+    r"md/raid|HC died|medium error|target error|transport error|swap-device|JBD|Device: /dev/|xfs_force|internal error|"
+    r"btrfs: bdev|FAT-fs|SQUASHFS|Failing path|lost page write|timing out|rejecting I/O"
 )
 
 

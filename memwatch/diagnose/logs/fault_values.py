@@ -123,6 +123,7 @@ class Manager(StrEnum):
     PBS = "PBS"
     LSF = "LSF"
     CONDOR = "HTCondor"
+    SHELL = "the shell, or the job itself"
 
 
 @dataclass(frozen=True, slots=True)

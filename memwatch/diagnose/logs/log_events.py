@@ -13,6 +13,7 @@ from memwatch.diagnose.logs.daemon_lines import HINT as DAEMON_HINT
 from memwatch.diagnose.logs.daemon_lines import DaemonKill, DaemonReader
 from memwatch.diagnose.logs.fault_values import (
     MOST_DETAIL_CHARACTERS,
+    DiskFault,
     Fault,
     KernelBug,
     Lockup,
@@ -113,6 +114,9 @@ class LogEvents:
         return [event for event in self.events if isinstance(event, kind)]
 
 
+_OF_PROGRAMS = (ManagedKill, DiskFault)  # of systemd, a batch system, smartd; a program may quote anything else
+
+
 def read_log(lines: Iterable[LogLine], page_bytes: int = ASSUMED_PAGE_BYTES) -> LogEvents:
     reader = _Reader(OomReader(page_bytes))
     for line in lines:
@@ -144,8 +148,8 @@ class _Reader:
             self._kernel(line)
         elif (kill := self.daemons.read(line)) is not None:
             self._add(kill)
-        elif _HINT.search(line.text) and isinstance(fault := read_fault(line.t, line.text), ManagedKill):
-            self._add_managed(fault)
+        elif _HINT.search(line.text) and isinstance(fault := read_fault(line.t, line.text), _OF_PROGRAMS):
+            self._add_fault(fault)
         elif _FULL_DISK.match(line.text) is not None:
             self._add(DiskFull(line.t, line.who, line.text[:MOST_DETAIL_CHARACTERS]))
 

@@ -27,13 +27,17 @@ _KILLS = tuple(
         (Manager.FLUX, r"flux-shell\[\d+\]: .*Memory cgroup out of memory: killed \d+ task"),
         (Manager.PBS, r"=>> PBS: job killed: (?:v?mem|pmem) (?P<size>\d+[kmgt]?b) exceeded limit"),
         (Manager.LSF, r"TERM_MEMLIMIT: job killed"),
+        (Manager.SHELL, r"^(?:\S+: )?line \d+: +\d+ Killed\b|^zsh: killed\b|^\[\d+\] *[+-]? +\d+ killed\b|^Killed$"),
+        (Manager.SHELL, r"Killed signal terminated program (?P<victim>\S+)|\(signal: 9, SIGKILL: kill\)"),
+        (Manager.SHELL, r"DataLoader worker \(pid(?:\(s\))? \d+\) is killed by signal: Killed|exitcode *: -9 \(pid"),
+        (Manager.SHELL, r"was sent SIGKILL! Perhaps out of memory|Command terminated by signal 9\b"),
         (Manager.CONDOR, r"Job has gone over (?:cgroup )?memory limit of (?P<size>\d+ \w+)"),
     )
 )
 _EVICTED = re.compile(r"The node was low on resource: memory")
 _PEAK = re.compile(r"oom: memory\.peak = (?P<size>\S+)")  # of Flux, after the line of the kill
 
-HINT = r"OOM|oom|memory limit|OUT_OF_ME|job killed|low on resource|memory\.peak"
+HINT = r"OOM|oom|memory limit|OUT_OF_ME|job killed|low on resource|memory\.peak|Killed|killed|SIGKILL|signal 9|exitcode"
 
 
 def read_managed_line(t: float | None, text: str) -> ManagedKill | None:

@@ -96,6 +96,7 @@ class OomKill:
     zones: tuple[Zone, ...] = ()
     slab_bytes: int | None = None
     slab_unreclaimable_bytes: int | None = None  # the rest the kernel would have given back
+    slab_cache: tuple[str, int] | None = None  # the largest that the kernel does not give back: its name and bytes
     shmem_bytes: int | None = None
     page_tables_bytes: int | None = None
     page_cache_bytes: int | None = None

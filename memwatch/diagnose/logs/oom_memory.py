@@ -11,6 +11,8 @@ _TOTAL_SWAP = re.compile(r"Total swap = (?P<kib>\d+)kB")
 _RAM = re.compile(r"(?P<pages>\d+) pages (?:of )?RAM")
 _RESERVED = re.compile(r"(?P<pages>\d+) (?:pages (?:reserved|cma reserved)|reserved pages)")
 _HUGE = re.compile(r"hugepages_total=(?P<total>\d+) .*hugepages_size=(?P<kib>\d+)kB")
+# Of 'Unreclaimable slab info', which Linux prints since 4.15 where the kernel itself holds much.
+_SLAB_ROW = re.compile(r"(?P<name>[A-Za-z][\w.:()-]*) +\d+KB +(?P<kib>\d+)KB\s*$")
 _COUNT = re.compile(r"\b(?P<key>[a-z_]+):(?P<pages>\d+)\b(?!kB)")
 _COUNTED = re.compile(
     r"\s*(?:Active|active_anon|active_file|unevictable|slab_reclaimable|mapped|free|shmem|kernel_misc):?\S*:?\d"
@@ -46,6 +48,7 @@ class MemoryCounts:
     reserved_bytes: int = 0
     huge_pages_bytes: int | None = None
     zones: list[Zone] = field(default_factory=list)
+    slab_cache: tuple[str, int] | None = None  # the largest: its name and bytes
     pages: dict[str, int] = field(default_factory=dict)
 
     def take(self, text: str) -> bool:
@@ -63,6 +66,10 @@ class MemoryCounts:
         elif (huge := _HUGE.search(text)) is not None:
             held = int(huge["total"]) * int(huge["kib"]) * KIB
             self.huge_pages_bytes = (self.huge_pages_bytes or 0) + held
+        elif (slab := _SLAB_ROW.match(text)) is not None:
+            size = int(slab["kib"]) * KIB
+            if self.slab_cache is None or size > self.slab_cache[1]:
+                self.slab_cache = slab["name"], size
         elif _COUNTED.match(text) is not None:
             for count in _COUNT.finditer(text):
                 self.pages.setdefault(count["key"], int(count["pages"]))

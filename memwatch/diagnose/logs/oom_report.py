@@ -292,6 +292,7 @@ class OomReader:
             zones=tuple(report.memory.zones),
             slab_bytes=report.memory.counted("slab_reclaimable", "slab_unreclaimable"),
             slab_unreclaimable_bytes=report.memory.counted("slab_unreclaimable"),
+            slab_cache=report.memory.slab_cache,
             shmem_bytes=report.memory.counted("shmem"),
             page_tables_bytes=report.memory.counted("pagetables"),
             page_cache_bytes=report.memory.counted("active_file", "inactive_file"),
