@@ -9,6 +9,8 @@ from memwatch.diagnose.logs.fault_values import KernelBug
 
 _MODULE = re.compile(r"\[(?P<module>\w+)\]$")
 _DAMAGED = re.compile(r"Bad page|Bad rss|corruption|non-canonical|KFENCE|KASAN")
+# What is no bug: the words say all.
+_NO_BUG = re.compile(r"Unable to mount root|No working init|Requested init|kill init|sysrq triggered crash")
 # What the words of the kernel mean; the first that matches counts.
 _MEANINGS = tuple(
     (re.compile(pattern), words)
@@ -32,6 +34,7 @@ _MEANINGS = tuple(
         (r"divide error", "it divided by zero"),
     )
 )  # fmt: skip
+_NO_PLACE = "where it failed: the line that begins with RIP (or 'pc :') is not in this log"
 _NOT_IN_TREE = {"nvidia": "NVIDIA's driver", "zfs": "OpenZFS", "vboxdrv": "VirtualBox", "wl": "Broadcom's driver"}
 
 
@@ -50,7 +53,13 @@ def kernel_bug_findings(evidence: Evidence) -> list[Finding]:
         Finding(
             Cause.KERNEL_BUG,
             f"The kernel itself failed{at}{by}{again}{', and stopped the machine (panic)' if is_panic else ''}.",
-            sentence([meaning, _blame(first), "memory did not run out, as far as this log shows"]),
+            sentence(
+                [
+                    meaning,
+                    None if _NO_BUG.search(first.detail) else _blame(first),
+                    "memory did not run out, as far as this log shows",
+                ]
+            ),
             Confidence.HIGH,
             tuple(
                 Quoted(f"kernel log{moment(bug.t, evidence.now_t)}", bug.detail, bug.place or "a failure of the kernel")
@@ -59,7 +68,7 @@ def kernel_bug_findings(evidence: Evidence) -> list[Finding]:
             tuple(_advice(bugs)),
             min(known_t, default=None),
             max(known_t, default=None),
-            () if first.place else ("where it failed: the line that begins with RIP (or 'pc :') is not in this log",),
+            () if first.place or _NO_BUG.search(first.detail) else (_NO_PLACE,),
         )
     ]
 

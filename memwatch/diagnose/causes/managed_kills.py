@@ -100,7 +100,8 @@ def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evide
         Confidence.MEDIUM,
         shown,
         (
-            "kubectl set resources deployment NAME --limits=memory=SIZE: raises resources.limits.memory."
+            f"{_described(kills)}kubectl set resources deployment NAME --limits=memory=SIZE: raises"
+            " resources.limits.memory."
             if manager == Manager.KUBERNETES
             else "docker update --memory SIZE --memory-swap SIZE CONTAINER: raises the limit.",
             "dmesg -T | grep -i -A30 oom-killer (on the node): names the process and who held the memory.",
@@ -109,6 +110,11 @@ def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evide
         end_t,
         (WHO_HELD,),
     )
+
+
+def _described(kills: list[ManagedKill]) -> str:
+    pod = next((kill.what for kill in kills if kill.what), None)
+    return "" if pod is None else f"kubectl describe pod {pod}: shows its limit and what owns it; then "
 
 
 def _batch_finding(

@@ -229,6 +229,8 @@ def _why(kills: list[OomKill], first: OomKill, holder: Holder | None) -> str:
 
 
 def _nothing_counted(kill: OomKill) -> str:
+    if kill.no_victim == NoVictim.NONE_LEFT:
+        return "Every process that is left is exempt (oom_score_adj -1000), or the kernel's own."
     if kill.no_victim != NoVictim.CUT:
         return "The log has the kill, and nothing about the memory before it."
     asked = f" for {1 << kill.order} pages in one piece" if kill.order and 0 < kill.order < 20 else ""

@@ -34,6 +34,8 @@ def oom_advice(
         advice.append(holder.advice)
     if not kill.in_cgroup:
         advice += _more_memory(kill, evidence)
+    if kill.no_victim == NoVictim.NONE_LEFT:
+        advice.append("grep -l -x -- -1000 /proc/[0-9]*/oom_score_adj: shows what the kernel may not kill.")
     if holder is None and (kill.no_victim == NoVictim.CUT or (kill.no_victim is None and kill.is_small_victim)):
         advice.append("journalctl -k -b | grep -A200 'invoked oom-killer': the whole report names who held the memory.")
     return advice

@@ -2,7 +2,7 @@
 
 from memwatch.diagnose.causes.phrases import listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Confidence, Finding, Quoted
+from memwatch.diagnose.findings import GRAPHICS, Cause, Confidence, Finding, Quoted
 from memwatch.diagnose.logs.fault_values import (
     HardwareError,
     Lockup,
@@ -43,7 +43,7 @@ def lockup_findings(evidence: Evidence) -> list[Finding]:
                     + (f" on {len(cores)} cores" if len(cores) > 1 else ""),
                     None if place is None else f"it was in {place}",
                     "that is a driver, faulty hardware, or a virtual machine whose host gave it no time",
-                    "the program named only happened to run there",
+                    "the program named only happened to run there" if any(event.name for event in lockups) else None,
                 ]
             ),
             # Several kinds, or several cores, are no accident of one slow moment.
@@ -124,11 +124,12 @@ def overheating_findings(evidence: Evidence) -> list[Finding]:
                 max(known_t, default=None),
             )
         ]
+    if all(event.is_card for event in events):
+        return [_hot_card_finding(known_t)]
     return [
         Finding(
             Cause.OVERHEATING,
-            f"The {events[0].what} was too hot and slowed down, {times(max(event.times for event in events))} since"
-            " boot.",
+            f"The processor was too hot and slowed down, {times(max(event.times for event in events))} since boot.",
             "That makes everything slow for moments; alone it neither freezes a machine nor kills a program.",
             Confidence.MEDIUM,
             tuple(f"kernel log{moment(event.t, evidence.now_t)}: above the threshold" for event in events[:2]),
@@ -137,3 +138,17 @@ def overheating_findings(evidence: Evidence) -> list[Finding]:
             max(known_t, default=None),
         )
     ]
+
+
+def _hot_card_finding(known_t: list[float]) -> Finding:
+    return Finding(
+        Cause.OVERHEATING,
+        "The graphics card was too hot: over its temperature range.",
+        "The driver stops the card, and may power the machine off, to protect it.",
+        Confidence.HIGH,
+        ("kernel log: GPU over temperature range",),
+        ("sensors; nvidia-smi -q -d TEMPERATURE: show its temperature. Clean its cooler, or lower its power limit.",),
+        min(known_t, default=None),
+        max(known_t, default=None),
+        blamed=GRAPHICS,
+    )

@@ -106,8 +106,14 @@ def _advice(faults: list[DiskFault], worst: DiskTrouble, unplugged: bool) -> lis
         if all("server" in fault.detail for fault in faults):
             return advice
     disks = [_disk(fault.device) for fault in faults if _DISK_NAME.match(fault.device)]
-    disk = f"/dev/{disks[0]}" if disks else "/dev/sdX (`ls -l /sys/class/block | grep ata`)"
-    advice.append(f"smartctl -a {disk}: shows what the disk has counted; `smartctl -t long {disk}` tests it.")
+    if disks:
+        disk = f"/dev/{disks[0]}"
+        advice.append(f"smartctl -a {disk}: shows what the disk has counted; `smartctl -t long {disk}` tests it.")
+    else:
+        advice.append(
+            f"lsblk -o NAME,MAJ:MIN,HCTL,MODEL; ls -l /sys/class/block: show which disk {faults[0].device} is; then"
+            " smartctl -a /dev/NAME: shows what it has counted."
+        )
     if worst in (DiskTrouble.READ_ONLY, DiskTrouble.JOURNAL):
         advice.append(
             "Copy what you need now; then check it unmounted with `fsck`, after the disk itself is known to be well."

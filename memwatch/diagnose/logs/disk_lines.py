@@ -54,7 +54,7 @@ _DISKS = tuple(
                               r" task"
                               r" abort|task abort|abort scheduled|timing out command)"),
         (DiskTrouble.ERROR, rf"(?:Buffer I/O error on dev(?:ice)?|lost page write due to I/O error on) {_BLOCK}"),
-        (DiskTrouble.ERROR, r"(?:Read|Write)-error on (?P<device>swap-device \(\d+:\d+)"),
+        (DiskTrouble.ERROR, r"(?:Read|Write)-error on swap-device \((?P<device>\d+:\d+)"),
         (DiskTrouble.ERROR, rf"EXT4-fs \({_BLOCK}\): (?:.*I/O error |Delayed block allocation failed|This should not"
                             r" happen|failed to convert unwritten|error count(?: since last"
                             r" fsck)?: [1-9]|warning: mounting fs with errors)"),

@@ -90,7 +90,7 @@ class HardwareError:
 class Overheating:
     t: float | None
     times: int  # since boot
-    what: str = "processor"
+    is_card: bool = False
     is_shutdown: bool = False  # so hot that the machine shut itself down
 
 

@@ -89,7 +89,7 @@ def _hardware(t: float | None, text: str) -> Fault | None:
     if (match := _HOT.match(text)) is not None:
         return Overheating(t, int(match["times"] or 1))
     if _HOT_CARD.match(text) is not None:
-        return Overheating(t, 1, "graphics card")
+        return Overheating(t, 1, is_card=True)
     return Overheating(t, 1, is_shutdown=True) if _TOO_HOT.match(text) is not None else None
 
 
