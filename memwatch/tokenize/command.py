@@ -202,12 +202,12 @@ def summary(result: "Result") -> str:
     if shares := time_shares(totals.time_s):
         lines.append(f"  time of the workers: {shares}")
     remarks = {
-        "bytes that are not UTF-8 were replaced or dropped": totals.replaced_bytes,
+        "bytes replaced or dropped that are not UTF-8": totals.replaced_bytes,
         "inexact cuts in text without safe places to cut": totals.inexact_cuts,
         "records without text": totals.missing_texts,
-        "bad records were skipped; manifest.json lists them": totals.bad_records,
+        "bad records skipped, listed in manifest.json": totals.bad_records,
     }
-    lines += [f"  note: {count:,} {what}" for what, count in remarks.items() if count]
+    lines += [f"  note: {what}: {count:,}" for what, count in remarks.items() if count]
     lines += [f"  note: {note}" for note in result.notes]
     return "\n".join(lines)
 
