@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-HEAVY = {"numpy", "textual", "tiktoken", "gigatoken", "pyarrow", "psutil", "pynvml", "requests"}
+EXTRAS = {"obstore", "pyarrow", "ray"}
+HEAVY = {"numpy", "textual", "tiktoken", "gigatoken", "psutil", "pynvml", "requests"} | EXTRAS
 
 
 def _loaded_by(code: str) -> set[str]:
@@ -40,6 +41,18 @@ def _loaded_by(code: str) -> set[str]:
 )
 def test_nothing_heavy_is_loaded_by(code: str) -> None:
     assert _loaded_by(code) & HEAVY == set()
+
+
+def test_no_extra_is_loaded_by_runs_that_do_not_need_it(tmp_path: Path) -> None:
+    """Ranks on a shared folder need neither a bucket nor Ray; nor does importing what runs on Ray."""
+    (tmp_path / "text.txt").write_text("Some words. " * 1000)
+    run = (
+        "import memwatch.cluster.ray_run, memwatch.cluster.ray_task, memwatch.cluster.run_diagnosis\n"
+        "from memwatch.cluster.rank_command import RANK_COMMAND\n"
+        f"RANK_COMMAND.main([{str(tmp_path / 'text.txt')!r}, '--shard-by', 'segment'], standalone_mode=False)"
+    )
+    assert _loaded_by(run) & EXTRAS == set()
+    assert (tmp_path / "manifest.json").exists()
 
 
 def test_the_recorder_loads_no_more_than_it_must() -> None:
