@@ -55,7 +55,7 @@ class SegmentDriver:
     @property
     def progress(self) -> RunProgress:
         running = min(len(self._under_way), self._pool.slots)
-        return RunProgress(self._segments, self._done, self._failed, self._tokens, 0, running, self._retried)
+        return RunProgress(self._segments, self._done, self._failed, self._tokens, running, self._retried)
 
     @property
     def pids(self) -> list[int]:

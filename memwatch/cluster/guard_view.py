@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from memwatch.cluster.kept_journals import KeptJournal
+from memwatch.cluster.kept_journals import KEEP_EVERY_S, KeptJournal
 from memwatch.cluster.nodes import NodeStatus
 from memwatch.cluster.ranks import Rank, rank_of
 from memwatch.cluster.run_folder import RunFolder
 from memwatch.cluster.run_report import RunReporter
 from memwatch.errors import MemwatchError
 from memwatch.storage.address import parent
-
-JOURNAL_EVERY_S = 30.0
 
 
 def journal_name(rank: Rank | None) -> str:
@@ -38,7 +36,7 @@ class RankGuard:
             return status
         readings.refresh()
         now = time.monotonic()
-        if now >= self._kept_s + JOURNAL_EVERY_S:
+        if now >= self._kept_s + KEEP_EVERY_S:
             self._kept_s = now
             with suppress(MemwatchError, OSError):
                 KeptJournal(self._folder, self._name, None, readings.path).keep()

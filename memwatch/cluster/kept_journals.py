@@ -20,6 +20,8 @@ from memwatch.storage.address import join, name_of, parent
 JOURNALS = ".memwatch-journals"
 # A task has some hundred kilobytes; of a rank that runs for days, the end is what matters.
 KEPT_BYTES = 8 << 20
+# A machine that is lost has left what happened until so long before.
+KEEP_EVERY_S = 30.0
 _PROBLEM = ".problem"
 _SEGMENT = re.compile(r"segment-(\d+)-[0-9a-f]+\.jsonl")
 

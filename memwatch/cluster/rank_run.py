@@ -40,9 +40,8 @@ class RunProgress:
     done: Collection[int]
     failed: dict[int, str]
     tokens_here: int
-    nodes: int
-    running: int = 0
-    retried: int = 0
+    running: int
+    retried: int
 
 
 class RankRun:
@@ -89,16 +88,8 @@ class RankRun:
 
     @property
     def progress(self) -> RunProgress:
-        alive = sum(self._watch.is_alive(other) for other in self._others)
-        return RunProgress(
-            len(self._segment_bytes),
-            self._done,
-            self._failed,
-            self._tokens,
-            max(alive, 1),
-            len(self._running),
-            self._retried,
-        )
+        segments, running = len(self._segment_bytes), len(self._running)
+        return RunProgress(segments, self._done, self._failed, self._tokens, running, self._retried)
 
     @property
     def pids(self) -> list[int]:

@@ -6,13 +6,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from memwatch.cluster.guard_readings import GuardReadings
-from memwatch.cluster.kept_journals import KeptJournal
+from memwatch.cluster.kept_journals import KEEP_EVERY_S, KeptJournal
 from memwatch.cluster.nodes import NodeStatus, announce
 from memwatch.cluster.run_folder import RunFolder
 from memwatch.cluster.segment_tasks import SegmentTask
 from memwatch.errors import MemwatchError
-
-JOURNAL_EVERY_S = 30.0
 
 
 @dataclass(slots=True)
@@ -53,7 +51,7 @@ class TaskStatus:
             self._beat_s = now
             self._readings.refresh()
             self._announce(self._status)
-        if now >= self._kept_s + JOURNAL_EVERY_S:
+        if now >= self._kept_s + KEEP_EVERY_S:
             self._kept_s = now
             with suppress(MemwatchError, OSError):
                 self._journal.keep()
