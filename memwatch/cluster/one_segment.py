@@ -33,6 +33,8 @@ def main() -> None:
         result = made(WorkerOrder(out, node, engine, int(budget), json.loads(changed_settings)), int(number))
     except MemwatchError as error:
         result = {"problem": str(error)}
+    except Exception as error:
+        result = {"problem": f"{type(error).__name__}: {error}"}
     print(json.dumps(result), flush=True)
 
 

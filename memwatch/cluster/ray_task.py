@@ -89,7 +89,7 @@ def _result(code: int, out: str, err: str, readings: GuardReadings) -> dict[str,
             return {"problem": str(result["problem"])[:TAIL_CHARACTERS]}
         return {"tokens": int(result["tokens"])}
     how = f"was killed by signal {code - 128}" if code > 128 else f"ended with exit code {code}"
-    return {"problem": f"its process {how} {' '.join(err.split())}".strip()[:TAIL_CHARACTERS]}
+    return {"problem": f"its process {how} {' '.join(err.split())[-TAIL_CHARACTERS:]}".strip()}
 
 
 def _tail(path: str) -> str:
