@@ -216,7 +216,7 @@ def progress_line(event: dict[str, Any]) -> str:
         parts.append("out " + _so_far(format_size, event["output_bytes"], event.get("projected_output_bytes")))
     if "segments" in event:
         parts.append(segments_text(event))
-        parts.append(f"{event['nodes']} nodes" if event.get("nodes", 1) != 1 else "")
+        parts.append(f"{event['nodes']} nodes" if event.get("nodes", 1) > 1 else "")
     if "rss_bytes" in event:
         parts.append(f"RSS {format_size(event['rss_bytes'])}")
     return "  ".join(part for part in parts if part)
