@@ -54,9 +54,9 @@ class RayRun:
             self._signals.patient = True
             workers = self._request.resources.workers
             peak_bytes = self._work(joined, RayPool(ray, self._task(joined, means), means.memory_bytes, workers))
+            return self._finished(joined, peak_bytes)
         finally:
             ray.shutdown()
-        return self._finished(joined, peak_bytes)
 
     def _task(self, joined: JoinedRun, means: TaskMeans) -> SegmentTask:
         out = joined.folder.out if is_remote(joined.folder.out) else os.path.abspath(joined.folder.out)
