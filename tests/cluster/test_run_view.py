@@ -6,11 +6,12 @@ from pathlib import Path
 
 from memwatch.cli.plain import PlainView, progress_line
 from memwatch.cluster.guard_readings import GuardReadings
-from memwatch.cluster.kept_journals import keep_problem
+from memwatch.cluster.kept_journals import KeptJournal, keep_problem
 from memwatch.cluster.nodes import NodeStatus
 from memwatch.cluster.run_folder import RunFolder
 from memwatch.cluster.run_view import SeenNode, node_rows, run_lines
 from memwatch.journal.events import nodes_event
+from memwatch.journal.writer import Journal
 from memwatch.model.node_rows import MOST_NODES, NodeRow, node_line, rows_of
 from memwatch.model.units import MIB
 from tests.helpers import memwatch
@@ -97,3 +98,19 @@ def test_diagnose_of_a_folder_without_a_run_is_one_sentence(tmp_path: Path) -> N
     done = memwatch("diagnose", tmp_path)
     assert done.code == 1
     assert "has no run by segments" in done.err
+
+
+def test_diagnose_reads_the_journals_of_other_machines(tmp_path: Path) -> None:
+    """A segment that the guard of its node has stopped; nothing of this machine enters the verdict."""
+    journal = Journal.open(tmp_path / "journal.jsonl", ["python", "-m", "memwatch.cluster.one_segment"])
+    journal.start({}, {}, 1000.0)
+    journal.action("stop", [7], "guard", "ok", 1010.0, reason="20 MiB left of the 1.5 GiB memory limit")
+    journal.exit(124, 15, "guard", 1011.0)
+    journal.close()
+    out = RunFolder(str(tmp_path / "out"))
+    KeptJournal(out, "node7", 12, str(tmp_path / "journal.jsonl")).keep()
+    done = memwatch("diagnose", tmp_path / "out")
+    assert done.code == 3, done.err
+    words = " ".join(done.out.split())
+    assert "Node node7, segment 12: memwatch stopped" in words
+    assert "20 MiB left of the 1.5 GiB memory limit" in words
