@@ -5,6 +5,7 @@ serial line. Its own disk is never written to.
 """
 
 import hashlib
+import io
 import shutil
 import subprocess
 import sys
@@ -37,9 +38,11 @@ def obstacle(folder: Path) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class GuestMachine:
-    """`script` is run in the guest as root; `swap_mib` is a second disk, /dev/vdc, as fast as `swap_bytes_s`."""
+    """`script` is run in the guest as root, with `arguments`; `swap_mib` is a second disk, /dev/vdc, as fast as
+    `swap_bytes_s`."""
 
     script: str = "guest"
+    arguments: str = ""
     memory_mib: int = MEMORY_MIB
     swap_mib: int | None = None
     swap_bytes_s: int = 40_000_000
@@ -51,7 +54,7 @@ def boot(folder: Path, work: Path, hang_s: float, machine: GuestMachine = GuestM
     with tarfile.open(handed_over, "w") as archive:
         for name in HANDED_OVER:
             archive.add(ROOT / name, name, filter=_without_caches)
-        archive.add(ROOT / "tests" / "vm" / machine.script, "tests/vm/guest")
+        archive.addfile(*_script(machine))
     command = [
         "qemu-system-x86_64",
         # Emulated: it boots everywhere, also where /dev/kvm is there and does not work (a guest of a guest).
@@ -69,6 +72,13 @@ def boot(folder: Path, work: Path, hang_s: float, machine: GuestMachine = GuestM
     ]
     subprocess.run([str(word) for word in command], check=True, timeout=hang_s, stdin=subprocess.DEVNULL)
     return written.read_text(errors="replace").replace("\r\n", "\n")
+
+
+def _script(machine: GuestMachine) -> tuple[tarfile.TarInfo, io.BytesIO]:
+    text = f"set -- {machine.arguments}\n" + (ROOT / "tests" / "vm" / machine.script).read_text()
+    entry = tarfile.TarInfo("tests/vm/guest")
+    entry.size = len(text.encode())
+    return entry, io.BytesIO(text.encode())
 
 
 def _swap_disk(work: Path, machine: GuestMachine) -> list[str]:

@@ -1,5 +1,6 @@
 """What needs a machine with systemd and cgroup v2, on one: a Debian guest (`make test-vm`)."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,8 @@ def test_a_confined_job_finishes_beside_a_desktop(tmp_path: Path, request: pytes
     folder = guest_folder()
     if (why := obstacle(folder)) is not None:
         pytest.skip(f"{why}: make test-vm")
-    written = boot(folder, tmp_path, HANG_S, GuestMachine("guest-confine", memory_mib=768, swap_mib=3072))
+    scenarios = os.environ.get("MEMWATCH_CONFINE_SCENARIOS", "")
+    written = boot(folder, tmp_path, HANG_S, GuestMachine("guest-confine", scenarios, memory_mib=768, swap_mib=3072))
     print(written)
     assert written.endswith("memwatch-guest: exit 0\n"), written
 
