@@ -39,6 +39,7 @@ CACHE_SHARE = 1 / 64
 SWAP_MARGIN_S = 2.0
 SWAP_MARGIN_BYTES = 32 * MIB
 WARN_S = 60.0
+SURELY_WARN_S = 20.0
 WINDOW_S = 60.0
 STEP_S = 0.5
 GROWTH_S = (3.0, 10.0)
@@ -270,8 +271,7 @@ def confined_action(
 def confined_verdict(verdict: Verdict, confined: Confined) -> Verdict:
     """What people read while a job is confined: how it goes on, and before that what threatens it."""
     words, level, full_s = confined_words(confined), Level.WATCH, confined.swap_full_in_s
-    is_done_before = confined.left_s is not None and full_s is not None and confined.left_s < full_s
-    if confined.is_swap_out or (full_s is not None and full_s <= WARN_S and not is_done_before):
+    if confined.is_swap_out or (full_s is not None and full_s <= WARN_S and not _may_end_before(confined, full_s)):
         growth, left = confined.swap_growth_bytes_s, confined.swap_left_bytes
         when = "now" if confined.is_swap_out else f"in {format_duration(full_s or 0)}"
         words = f"swap is full {when}: the job swaps {format_size(growth)}/s and {format_size(left)} are left; {words}"
@@ -281,16 +281,25 @@ def confined_verdict(verdict: Verdict, confined: Confined) -> Verdict:
     return replace(verdict, level=level, reason=words, seconds_left=full_s, need=replace(verdict.need, level=level))
 
 
+def _may_end_before(confined: Confined, full_s: float) -> bool:
+    """Whether the job is done before swap is full; its pace in swap is not known in the first seconds."""
+    if confined.left_s is not None:
+        return confined.left_s < full_s
+    return confined.left is not None and confined.rate is None and full_s > SURELY_WARN_S
+
+
 def confined_words(confined: Confined) -> str:
     """'confined to 450.0 MiB: 1.2 GiB in swap, 12.0 MiB/s, done in about 6 min 00 s instead of 60 s'."""
     words = f"confined to {format_size(confined.limit_bytes)}: {format_size(confined.swap_bytes)} in swap"
-    if not confined.rate:  # Not known, or the input was read to its end.
+    if (
+        not confined.rate or confined.left == 0
+    ):  # What a job does after it has read its input, its position does not tell.
         return words
     show = format_size if confined.unit == "bytes" else format_count
     words += f", {show(confined.rate)}/s"
     if confined.left_s is None or confined.left is None:
         return words
-    words += f", done in about {format_duration(confined.left_s)}"
+    words += f", done in about {format_duration(max(confined.left_s, 1.0))}"
     if confined.rate_before and confined.rate_before > confined.rate:
         words += f" instead of {format_duration(confined.left / confined.rate_before)}"
     return words

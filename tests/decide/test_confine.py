@@ -135,6 +135,13 @@ def test_the_machines_own_counters_are_no_reason_to_warn_while_a_job_is_confined
 
 
 class TestTheEnd:
+    def test_swap_that_may_outlast_the_job_is_no_warning_before_the_pace_is_known(self) -> None:
+        seen = replace(history(60, swap_bytes_s=25 * MIB), left=500, rate=None, swap_left_bytes=GIB)
+        assert confined_verdict(CALM, seen).level == Level.WATCH
+        assert confined_verdict(CALM, replace(seen, rate=20.0)).level == Level.WATCH
+        assert confined_verdict(CALM, replace(seen, rate=10.0)).level == Level.WARN
+        assert confined_verdict(CALM, replace(seen, swap_left_bytes=400 * MIB)).level == Level.WARN
+
     def test_swap_that_runs_out_is_warned_about_and_ends_in_a_pause_and_a_stop(self) -> None:
         seen = history(60, swap_bytes_s=25 * MIB)  # 548 MiB are left, for 22 s
         assert step(IS_CONFINED, STEADY, seen) is None
