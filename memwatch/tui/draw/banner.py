@@ -2,7 +2,7 @@
 
     ▲ WARN  full in 6 s: the job's 2.0 GiB limit, growing 71 MiB/s          [s] shard  [p] pause  [x] stop
     ■ CONFINED to 18.0 GiB: 6.2 GiB in swap, 14 MiB/s, done in about 22 min          [f] release  [p] pause  [x] stop
-    ‖ PAUSED 24 s  stopped in 36 s unless 1.2 GiB more are free; firefox uses 6.1 GiB     [p] resume  [x] stop
+    ‖ PAUSED 24 s, 0.8 GiB freed  stopped in 36 s unless 1.2 GiB more are free           [p] resume  [x] stop
 
 It is always there, so that nothing jumps when the danger comes. On a small terminal words are cut; numbers and keys
 are not.
@@ -96,7 +96,7 @@ def _paused(picture: Picture, pause: Pause, look: Look) -> list[str]:
     freed = "memory is freed" if not needed or needed < 0 else f"{size(needed)} more are free"
     paged_out = None if picture.judged is None else picture.judged.paged_out_bytes
     if paged_out:
-        freed += f" ({size(paged_out)} freed by paging it out)"
+        head += f", {size(paged_out)} freed"
     parts = []
     if pause.deadline_t is not None:
         left = roughly(max(pause.deadline_t - picture.now_t, 0))
@@ -104,8 +104,6 @@ def _paused(picture: Picture, pause: Pause, look: Look) -> list[str]:
         parts.append(f"  {next_step} in {left} unless {freed}" if next_step else f"  resumed in {left}")
     elif pause.by != "user":
         parts.append(f"  resumed when {freed}")
-    elif paged_out:
-        parts.append(f"  {size(paged_out)} freed by paging it out")
     # Below a limit, what programs outside of it take makes no difference.
     is_below_limit = picture.room is not None and picture.room.is_limit
     if pause.by != "user" and not is_below_limit and (biggest := others.biggest(picture)) is not None:
