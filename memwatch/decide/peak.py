@@ -18,6 +18,7 @@ from memwatch.model.units import GIB
 
 LEAST_FRACTION = 0.03  # of progress: earlier nothing is said
 LAST_FRACTION = 0.99
+CURVE_POINTS = 32  # of a run that is over, in its journal
 LEAST_MARKS = 6
 MARKS = 192
 WINDOW = 8  # The laws are fitted from 1/8 of the way on.
@@ -28,6 +29,7 @@ LEAST_SURE_BYTES = 2 * GIB
 REACH = 4.0  # The laws are believed as far ahead as this many times the way that was seen.
 MARGIN = 1.06
 RECENT = 0.1  # of the way: what has levelled off this long ago no longer grows
+STILL_GROWS = 0.7  # of the slope of the laws
 PERSISTS = 1.05  # A warning must stay sure while progress grows by this factor.
 
 Edge = list[tuple[float, float]]  # (progress in units of the progress so far, the most that was taken by then)
@@ -95,10 +97,16 @@ class WholeRun:
         marks = self._marks
         if not marks or not LEAST_FRACTION <= marks[-1].fraction < LAST_FRACTION:
             return None
-        edge = _upper_edge(marks)
+        now = marks[-1].fraction
+        edge = [(fraction / now, float(used)) for fraction, used in _upper_edge(marks, now / WINDOW)]
         if len(edge) < LEAST_MARKS or edge[0][0] > 0.5:
             return None
-        return GrowthOutlook(marks[-1].fraction, edge, _laws(edge), self._peak_bytes, self._seconds_per_fraction())
+        return GrowthOutlook(now, edge, _laws(edge), self._peak_bytes, self._seconds_per_fraction())
+
+    def curve(self) -> list[tuple[float, int]]:
+        """The most that was taken by some fractions of progress: a later run of the same command learns from it."""
+        edge = [(fraction, used) for fraction, used in _upper_edge(self._marks, 0.0) if fraction > 0]
+        return list({int(fraction / edge[-1][0] * CURVE_POINTS): (fraction, used) for fraction, used in edge}.values())
 
     def _seconds_per_fraction(self) -> float:
         """Over the second half of the way."""
@@ -125,9 +133,10 @@ class GrowthOutlook:
     edge: Edge
     laws: list[_Law]
     peak_bytes: int
-    seconds_per_fraction: float
+    seconds_per_fraction: float | None
 
-    def need(self, there_bytes: int | None = None) -> RunNeed:
+    def need(self, there_bytes: int | None = None, reached: float | None = None) -> RunNeed:
+        """`reached` is the progress of this run, if the laws are an earlier one's."""
         now = self.fraction
         low, middle, high = self._range(1 / now)
         # Even one law that explains everything may not be the law of the rest.
@@ -137,7 +146,8 @@ class GrowthOutlook:
         full_at = full_in_s = None
         if there_bytes is not None and middle > there_bytes:
             full_at = self._crossing(there_bytes)
-            full_in_s = (full_at - now) * self.seconds_per_fraction
+            if self.seconds_per_fraction is not None:
+                full_in_s = max(full_at - (reached or now), 0.0) * self.seconds_per_fraction
         is_sure = full_at is not None and self._is_sure(there_bytes or 0)
         return RunNeed(now, round(middle), round(low), round(high), there_bytes, full_at, full_in_s, is_sure)
 
@@ -146,13 +156,22 @@ class GrowthOutlook:
         return self.edge[-1][1]
 
     def _is_sure(self, there_bytes: int) -> bool:
-        """By the laws, and by the last stretch alone."""
+        """By the laws; and by the last stretch alone, where it has grown less than the laws say."""
         grown_bytes = self._top_bytes - self.edge[0][1]
+        if self._top_bytes > there_bytes * MARGIN:
+            return True  # The earlier run has taken more than is there now.
         if self.fraction < LEAST_SURE_FRACTION and grown_bytes < LEAST_SURE_BYTES:
             return False
         x = min(1 / self.fraction, REACH)
-        least = min(self._range(x)[0], self._top_bytes + _recent_slope(self.edge) * (x - 1))
+        least = self._range(x)[0]
+        if _recent_slope(self.edge) < STILL_GROWS * self._expected_slope():
+            least = min(least, self._top_bytes + _recent_slope(self.edge) * (x - 1))
         return least > there_bytes * MARGIN
+
+    def _expected_slope(self) -> float:
+        """Of the middle of the laws, over the last stretch."""
+        slopes = sorted(((law.at(1.0) - law.at(1 - RECENT)) / RECENT, law.weight) for law in self.laws)
+        return _quantile(slopes, 0.5)
 
     def _range(self, x: float) -> tuple[float, float, float]:
         """What the laws expect at x: low, middle and high; never less than what was seen."""
@@ -161,6 +180,8 @@ class GrowthOutlook:
 
     def _crossing(self, there_bytes: int) -> float:
         """The fraction of progress at which the middle of the range reaches what is there."""
+        if self._top_bytes > there_bytes:
+            return self.fraction * next(x for x, used in self.edge if used > there_bytes)
         low, high = self.fraction, 1.0
         for _ in range(12):
             middle = (low + high) / 2
@@ -186,13 +207,19 @@ class Persistence:
         return need.fraction >= self._since * PERSISTS
 
 
-def _upper_edge(marks: list[_Mark]) -> Edge:
-    now, most = marks[-1].fraction, 0
+def outlook_of(fraction: float, edge: Edge, seconds_per_fraction: float | None) -> GrowthOutlook:
+    """For an edge that an earlier run has left, until `fraction` of this one's way."""
+    recent = [(x, used) for x, used in edge if x * WINDOW >= 1]
+    return GrowthOutlook(fraction, recent, _laws(recent), 0, seconds_per_fraction)
+
+
+def _upper_edge(marks: list[_Mark], first: float) -> list[tuple[float, int]]:
+    most = 0
     edge = []
     for mark in marks:
-        if mark.fraction * WINDOW >= now:
+        if mark.fraction >= first:
             most = max(most, mark.used_bytes)
-            edge.append((mark.fraction / now, float(most)))
+            edge.append((mark.fraction, most))
     return edge
 
 

@@ -247,7 +247,9 @@ class Guard:
         return sample
 
     def _follow_progress(self, sample: Sample, outlook: Forecast) -> None:
-        warning = self._progress.look(sample, outlook.headroom_bytes)
+        confined = self._decisions.confined
+        swap_bytes = 0 if confined is None else confined.swap_bytes + confined.swap_left_bytes
+        warning = self._progress.look(sample, outlook.headroom_bytes, swap_bytes)
         if warning is not None:
             self._notifier.warn(warning)
 

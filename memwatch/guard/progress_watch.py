@@ -65,8 +65,9 @@ class JobProgress:
         if isinstance(done, int | float) and isinstance(total, int | float):
             self._reach(None, done, total)
 
-    def look(self, sample: Sample, headroom_bytes: int | None) -> str | None:
-        """Called with every sample. Returns the warning that the run will not fit, once."""
+    def look(self, sample: Sample, headroom_bytes: int | None, swap_bytes: int = 0) -> str | None:
+        """Called with every sample. `swap_bytes` is what the job has and may have in swap, where it is confined.
+        Returns the warning that the run will not fit, once."""
         if sample.job:
             self._run.sample(sample.job_bytes)
             self._peak_bytes = max(self._peak_bytes, sample.job_bytes)
@@ -80,7 +81,7 @@ class JobProgress:
         self._began_s = sample.clock_s if self._began_s is None else self._began_s
         interval_s = (sample.clock_s - self._began_s) / NEEDS_PER_RUN
         self._need_due_s = sample.clock_s + min(max(interval_s, NEED_INTERVAL_S), LONGEST_NEED_INTERVAL_S)
-        there = None if headroom_bytes is None else max(sample.job_ram_bytes + headroom_bytes, 0)
+        there = None if headroom_bytes is None else max(sample.job_ram_bytes + headroom_bytes + swap_bytes, 0)
         return self._tell(self._need(self._fraction, there), sample.clock_s)
 
     def exit_facts(self) -> dict[str, object]:
@@ -88,7 +89,8 @@ class JobProgress:
         if self._work is None:
             return {}
         name, total = self._work
-        return {"work_total": total} | ({} if name is None else {"input": name})
+        facts = {"work_total": total, "curve": [[fraction * total, used] for fraction, used in self._run.curve()]}
+        return facts | ({} if name is None else {"input": name})
 
     def _look_at_position(self, sample: Sample) -> None:
         position = None if self._position is None else self._position.look(sample.job, sample.clock_s)

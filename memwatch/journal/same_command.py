@@ -13,7 +13,7 @@ _LAST_BYTES = 8192
 
 
 def earlier_runs(command: list[str], input_name: str | None) -> list[EarlierRun]:
-    """Those that finished, the newest first. The input may have another name; everything else must be the same."""
+    """The newest first. The input may have another name; everything else must be the same."""
     folder = runs_path()
     try:
         names = sorted((name for name in os.listdir(folder) if name.endswith(SUFFIX)), reverse=True)[:JOURNALS_READ]
@@ -49,12 +49,26 @@ def _run_in(path: str, words: int, wanted: list[str | None]) -> EarlierRun | Non
         os.close(fd)
     ended = parse_event(last + b"\n") or {}
     name, total, peak = ended.get("input"), ended.get("work_total"), ended.get("peak_job_bytes")
-    if ended.get("event") != "exit" or ended.get("code") != 0 or not isinstance(peak, int):
+    if ended.get("event") != "exit" or not isinstance(total, int | float) or not total > 0:
         return None
-    if not isinstance(total, int | float) or total <= 0:
-        return None
+    peak_bytes = peak if isinstance(peak, int) and ended.get("code") == 0 else None
+    curve = _curve(ended.get("curve"))
     given = _without_input([str(word) for word in command], name if isinstance(name, str) else None)
-    return EarlierRun(float(total), peak) if given == wanted else None
+    if given != wanted or (peak_bytes is None and not curve):
+        return None
+    return EarlierRun(float(total), peak_bytes, curve)
+
+
+def _curve(points: object) -> tuple[tuple[float, int], ...]:
+    """Work done and bytes, both rising; nothing if the journal holds anything else."""
+    made: list[tuple[float, int]] = []
+    for point in points if isinstance(points, list) else []:
+        match point:
+            case [int() | float() as done, int() as used] if done > (made[-1][0] if made else 0) and used > 0:
+                made.append((float(done), used))
+            case _:
+                return ()
+    return tuple(made)
 
 
 def _without_input(command: list[str], input_name: str | None) -> list[str | None]:

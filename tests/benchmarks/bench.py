@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memwatch.errors import printable
-from tests.benchmarks import desktop, growth, guard, healthy, nodes, scaling, throughput
+from tests.benchmarks import desktop, growth, guard, healthy, nodes, scaling, throughput, whole_run
 from tests.benchmarks.measure import NotMeasured
 from tests.benchmarks.report import machine
 from tests.benign.jobs import ALL_CAGES
@@ -85,6 +85,10 @@ def estimate(args: argparse.Namespace, folder: Path) -> list[str]:
     return [f"- {line}" for line in done.stdout.splitlines()]
 
 
+def whole_runs(args: argparse.Namespace, folder: Path) -> list[str]:
+    return whole_run.report()
+
+
 Section = Callable[[argparse.Namespace, Path], list[str]]
 SECTIONS: dict[str, tuple[str, Section]] = {
     "speed": ("Speed, memory and exactness", speed),
@@ -95,6 +99,7 @@ SECTIONS: dict[str, tuple[str, Section]] = {
     "healthy": ("Healthy jobs", healthy_jobs),
     "hogs": ("Hogs", hogs),
     "desktop": ("A desktop beside the job", stand_in_desktop),
+    "forecast": ("The forecast of the whole run", whole_runs),
     "estimate": ("The estimate", estimate),
 }
 

@@ -70,7 +70,10 @@ def test_a_job_that_will_not_fit_is_warned_of_once_long_before() -> None:
     first = next(facts for facts in events.needs if facts)
     assert first["fraction"] < 0.05
     assert [facts["warning"] for facts in events.needs if "warning" in facts] == [warning]
-    assert watch.exit_facts() == {"work_total": 200}
+    facts = watch.exit_facts()
+    assert facts["work_total"] == 200
+    assert len(facts["curve"]) <= 33
+    assert facts["curve"][-1] == [100, 200 * MIB + 5 * GIB]
 
 
 def test_a_job_that_fits_is_told_of_and_not_warned_of() -> None:
@@ -85,6 +88,15 @@ def test_an_earlier_run_is_told_of_before_anything_was_seen() -> None:
     run_until(watch, 0.01, 8 * GIB)
     assert events.needs[0]["need_bytes"] == 12 * GIB
     assert events.needs[0]["runs"] == 1
+
+
+def test_what_a_confined_job_may_have_in_swap_is_there_for_it() -> None:
+    watch, events, _ = watch_of()
+    for step in range(1, 101):
+        watch.report({"done": step, "total": 200})
+        job_bytes = 10 * GIB * step // 200
+        assert watch.look(sample_at(step * 3.0, job_bytes), GIB - job_bytes, swap_bytes=14 * GIB) is None
+    assert events.needs[-1]["there_bytes"] == 15 * GIB
 
 
 def test_a_small_job_is_not_worth_a_word() -> None:

@@ -34,6 +34,14 @@ def test_runs_of_the_same_command_are_found_whatever_their_input_is_called(runs:
     assert found == [EarlierRun(50, 400), EarlierRun(100, 700)]
 
 
+def test_a_run_that_did_not_finish_teaches_what_it_has_seen(runs: Path) -> None:
+    command = ["python", "p.py"]
+    write(runs, "1", command, code=124, curve=[[10, 100], [20.5, 200]])
+    write(runs, "2", command, curve=[[10, 100], [5, 200]])
+    write(runs, "3", command, code=124, curve=[[10, None]])
+    assert earlier_runs(command, None) == [EarlierRun(100, 700), EarlierRun(100, None, ((10.0, 100), (20.5, 200)))]
+
+
 def test_runs_that_did_not_finish_or_are_no_journals_teach_nothing(runs: Path) -> None:
     command = ["python", "p.py"]
     write(runs, "1", command, code=137)

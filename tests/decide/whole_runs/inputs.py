@@ -1,5 +1,7 @@
 """The files that the recorded jobs read, made once: words as frequent as in real text, rows, tables."""
 
+import gzip
+import io
 import json
 import pickle
 import random
@@ -50,4 +52,32 @@ def make_inputs(folder: Path) -> None:
     with (folder / "rows.pickle").open("wb") as pickled:
         for _ in range(LINES // 20):
             pickle.dump([line(8).split() for _ in range(10)], pickled)
+    (folder / "text.txt.gz").write_bytes(gzip.compress((folder / "text.txt").read_bytes(), 6))
     (folder / "done").touch()
+
+
+def make_parts(whole: Path, folder: Path, part: float) -> None:
+    """The same files, cut after a part of their rows."""
+    folder.mkdir(exist_ok=True)
+    for path in whole.iterdir():
+        if (folder / path.name).exists() or path.is_dir():
+            continue
+        unpacked = gzip.open if path.suffix == ".gz" else open
+        with unpacked(path, "rb") as file, unpacked(folder / path.name, "wb") as made:
+            made.write(_part(path, file.read(), part))
+
+
+def _part(path: Path, data: bytes, part: float) -> bytes:
+    wanted = int(len(data) * part)
+    match path.suffix:
+        case ".json":
+            return data[: data.index(b"},", wanted) + 1] + b"]"
+        case ".xml":
+            return data[: data.index(b"\n", wanted) + 1] + b"</rows>"
+        case ".pickle":
+            rows = io.BytesIO(data)
+            while rows.tell() < wanted:
+                pickle.load(rows)
+            return data[: rows.tell()]
+        case _:
+            return data[: data.find(b"\n", wanted) + 1]

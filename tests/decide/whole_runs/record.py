@@ -1,9 +1,10 @@
 """Runs the jobs of the collection, each in a cage with a part of a core, and records traces.txt.xz beside this file.
 
-    python -m tests.decide.whole_runs.record --inputs FOLDER [--only NAME...] [--python PYTHON] [--at-once N]
+    python -m tests.decide.whole_runs.record --inputs FOLDER [--earlier] [--only NAME...] [--python PYTHON]
 
 What the cage counts is recorded (anonymous memory and shmem) with the position that the guard's own probe finds.
-PYTHON is an interpreter that has pandas, pyarrow, datasets and scikit-learn.
+--earlier gives them a part of their work and records earlier.txt.xz. PYTHON is an interpreter that has pandas, pyarrow,
+datasets and scikit-learn.
 """
 
 import argparse
@@ -22,9 +23,9 @@ from memwatch.model.sample import Process
 from memwatch.model.units import GIB, MIB
 from memwatch.probe.position import LOOK_INTERVAL_S, InputPosition
 from tests.cage import NEEDS, Cage, cage, can_cage
-from tests.decide.whole_runs.inputs import make_inputs
+from tests.decide.whole_runs.inputs import make_inputs, make_parts
 from tests.decide.whole_runs.programs import JAVA_SOURCES, PROGRAMS, Program
-from tests.decide.whole_runs.traces import Moment, Trace, load_traces, save_traces
+from tests.decide.whole_runs.traces import EARLIER, EARLIER_PART, RECORDED, Moment, Trace, load_traces, save_traces
 
 LIMIT_BYTES = 2 * GIB
 LOOK_EVERY_S = 0.1
@@ -34,6 +35,7 @@ FIRST_SHARE = 0.5
 LEAST_SHARE = 0.006
 # A run this long is looked at a few hundred times.
 TARGET_S = 40.0
+EARLIER_TARGET_S = 15.0
 
 
 @contextmanager
@@ -53,14 +55,15 @@ def slowed(share: float) -> Iterator[Path]:
                 time.sleep(0.1)
 
 
-def recorded(program: Program, inputs: Path, python: str) -> Trace:
+def recorded(program: Program, inputs: Path, python: str, part: float = 1.0) -> Trace:
     """Runs it twice: the first run shows what share of a core makes it last."""
-    _, cpu_s = one_run(program, inputs, python, FIRST_SHARE)
-    moments, _ = one_run(program, inputs, python, min(max(cpu_s / TARGET_S, LEAST_SHARE), 1.0))
+    target_s = TARGET_S if part == 1 else EARLIER_TARGET_S
+    _, cpu_s = one_run(program, inputs, python, FIRST_SHARE, part)
+    moments, _ = one_run(program, inputs, python, min(max(cpu_s / target_s, LEAST_SHARE), 1.0), part)
     return Trace(program.name, program.is_held_out, tuple(moments))
 
 
-def one_run(program: Program, inputs: Path, python: str, share: float) -> tuple[list[Moment], float]:
+def one_run(program: Program, inputs: Path, python: str, share: float, part: float) -> tuple[list[Moment], float]:
     """What was seen, and the processor time that it took."""
     with (
         tempfile.TemporaryDirectory(prefix="memwatch-runs-") as scratch,
@@ -70,8 +73,9 @@ def one_run(program: Program, inputs: Path, python: str, share: float) -> tuple[
         if program.name in JAVA_SOURCES:
             Path(scratch, "Main.java").write_text(JAVA_SOURCES[program.name])
             subprocess.run(["javac", "-d", scratch, f"{scratch}/Main.java"], check=True)
-        replaced = {"INPUT": str(inputs / program.input), "SCRATCH": scratch, sys.executable: python}
-        words = made.command(*(replaced.get(word, word) for word in program.command))
+        replaced = {"SCRATCH": scratch, sys.executable: python}
+        given = (word.replace("INPUT", str(inputs / program.input)) for word in program.command)
+        words = made.command(*(replaced.get(word, word) for word in given))
         command = ["sh", "-c", f'echo $$ > "{group}/cgroup.procs" && exec "$@"', "sh", *words]
         with (
             Path(scratch, "progress").open("wb") as reports,
@@ -80,7 +84,7 @@ def one_run(program: Program, inputs: Path, python: str, share: float) -> tuple[
                 stdout=subprocess.DEVNULL,
                 stderr=reports,
                 cwd=scratch,
-                env={"SCRATCH": scratch, "HOME": scratch, "PATH": "/usr/bin:/bin"},
+                env={"SCRATCH": scratch, "HOME": scratch, "PATH": "/usr/bin:/bin", "PART": str(part)},
             ) as process,
         ):
             try:
@@ -120,6 +124,7 @@ def moments_of(process: "subprocess.Popen[bytes]", made: Cage, reports: Path) ->
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--earlier", action="store_true")
     parser.add_argument("--only", nargs="+", metavar="NAME")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--at-once", type=int, default=4)
@@ -127,18 +132,22 @@ def main() -> int:
     if not can_cage:
         sys.exit(NEEDS)
     make_inputs(options.inputs)
-    traces = {trace.name: trace for trace in load_traces()}
+    path, inputs, part = RECORDED, options.inputs, 1.0
+    if options.earlier:
+        path, inputs, part = EARLIER, options.inputs / "part", EARLIER_PART
+        make_parts(options.inputs, inputs, part)
+    traces = {trace.name: trace for trace in load_traces(path)}
     lock = Lock()
 
     def record(program: Program) -> bool:
         try:
-            trace = recorded(program, options.inputs, options.python)
+            trace = recorded(program, inputs, options.python, part)
         except (RuntimeError, OSError, subprocess.SubprocessError) as reason:
             print(f"{program.name}: FAILED, {reason}", flush=True)
             return False
         with lock:
             traces[trace.name] = trace
-            save_traces(traces.values())
+            save_traces(traces.values(), path)
         known = sum(moment.fraction is not None for moment in trace.moments)
         print(
             f"{program.name}: {trace.seconds:.0f} s, {trace.peak_bytes / MIB:.0f} MiB, {known} of {len(trace.moments)}",

@@ -3,23 +3,24 @@
 Every run is replayed on a clock that is stretched to RUN_S, as if its input were so much larger; with what is there set
 at several shares of its true peak. The forecast sees a sample a second and progress every two seconds, as in a guard.
 
-A run that does not fit counts where its forecast has a chance: progress is known, and memory ends after MINIMUM of it.
-It is warned of in time if the warning comes at least 60 s before memory ends, and in the first half of the time from
-the first progress until then.
+Every run that does not fit counts, but for those whose memory ends before 3 % of progress, where no forecast begins. It
+is warned of in time if the warning comes at least 60 s before memory ends, and in the first half of the time from the
+first progress until then. With --again, the journals hold one earlier run of the same command on a part of the work.
 """
 
 import argparse
 import statistics
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from memwatch.decide.peak import GrowthOutlook, Persistence, WholeRun
+from memwatch.decide.earlier_runs import EarlierRun, need_of
+from memwatch.decide.peak import LEAST_FRACTION, GrowthOutlook, Persistence, WholeRun
 from memwatch.model.units import MIB
-from tests.decide.whole_runs.traces import Moment, Trace, load_traces
+from tests.decide.whole_runs.traces import EARLIER, EARLIER_PART, Moment, Trace, load_traces
 
 RUN_S = 900.0
 TOO_SMALL = (0.5, 0.6, 0.7, 0.8, 0.9)
 LARGE_ENOUGH = (1.1, 1.2, 1.35, 1.5, 2.0)
-MINIMUM = 0.2
 LOOK_S = 2.0
 LEAD_S = 60.0
 
@@ -46,21 +47,40 @@ def stretched(trace: Trace) -> list[Moment]:
     return [moment._replace(running_s=moment.running_s * factor) for moment in trace.moments]
 
 
-def replay(trace: Trace) -> list[tuple[float, GrowthOutlook]]:
-    """What was forecast, and when."""
-    run, latest_s = WholeRun(), float("-inf")
-    found = []
+class Look(NamedTuple):
+    """What the forecast had at one moment."""
+
+    running_s: float
+    fraction: float
+    peak_bytes: int
+    outlook: GrowthOutlook | None
+
+
+def replay(trace: Trace) -> list[Look]:
+    run, latest_s, peak_bytes = WholeRun(), float("-inf"), 0
+    looks = []
     for moment in stretched(trace):
         run.sample(moment.used_bytes)
+        peak_bytes = max(peak_bytes, moment.used_bytes)
         if moment.fraction is not None and moment.running_s - latest_s >= LOOK_S:
             latest_s = moment.running_s
             run.progress(moment.running_s, moment.fraction)
-            if (outlook := run.outlook()) is not None:
-                found.append((moment.running_s, outlook))
-    return found
+            looks.append(Look(moment.running_s, moment.fraction, peak_bytes, run.outlook()))
+    return looks
 
 
-def judged(trace: Trace, outlooks: list[tuple[float, GrowthOutlook]], there_bytes: float) -> Replay:
+def earlier_run(trace: Trace) -> EarlierRun:
+    """As its journal would tell of it; its work is a part of the whole, which is 1."""
+    run = WholeRun()
+    for moment in trace.moments:
+        run.sample(moment.used_bytes)
+        if moment.fraction is not None:
+            run.progress(moment.running_s, moment.fraction)
+    curve = tuple((fraction * EARLIER_PART, used) for fraction, used in run.curve())
+    return EarlierRun(EARLIER_PART, trace.peak_bytes, curve)
+
+
+def judged(trace: Trace, looks: list[Look], earlier: list[EarlierRun], there_bytes: float) -> Replay:
     """The same run where so much memory is there."""
     began_s = next((moment.running_s for moment in stretched(trace) if moment.fraction), 0.0)
     full_s = full_at = fraction = None
@@ -70,11 +90,12 @@ def judged(trace: Trace, outlooks: list[tuple[float, GrowthOutlook]], there_byte
             full_s, full_at = moment.running_s, fraction or 0.0
             break
     persistence = Persistence()
-    for clock_s, outlook in outlooks:
-        if full_s is not None and clock_s >= full_s:
+    for look in looks:
+        if full_s is not None and look.running_s >= full_s:
             break
-        if persistence.is_warning(outlook.need(int(there_bytes))):
-            return Replay(began_s, clock_s, outlook.fraction, full_s, full_at)
+        need = need_of(look.outlook, earlier, 1.0, look.fraction, look.peak_bytes, int(there_bytes))
+        if persistence.is_warning(need):
+            return Replay(began_s, look.running_s, look.fraction, full_s, full_at)
     return Replay(began_s, None, None, full_s, full_at)
 
 
@@ -110,25 +131,28 @@ class Score:
         )
 
 
-def score(traces: list[Trace], tell: bool = False) -> Score:
+def score(traces: list[Trace], earlier_traces: dict[str, Trace] | None = None, tell: bool = False) -> Score:
     too_small = in_time = fits = false_warnings = 0
     errors = []
     for trace in traces:
         words = []
-        outlooks = replay(trace)
-        at_fifth = next((outlook.need() for _, outlook in outlooks if outlook.fraction >= 0.2), None)
+        before = (earlier_traces or {}).get(trace.name)
+        earlier = [] if before is None else [earlier_run(before)]
+        looks = replay(trace)
+        needs = (need_of(look.outlook, earlier, 1.0, *look[1:3], None) for look in looks if look.fraction >= 0.2)
+        at_fifth = next((need for need in needs if need is not None), None)
         if at_fifth is not None:
             errors.append(at_fifth.need_bytes / trace.peak_bytes - 1)
         for share in TOO_SMALL:
-            result = judged(trace, outlooks, trace.peak_bytes * share)
-            if result.full_at is None or result.full_at < MINIMUM:
+            result = judged(trace, looks, earlier, trace.peak_bytes * share)
+            if result.full_at is None or result.full_at < LEAST_FRACTION:
                 continue
             too_small += 1
             in_time += result.is_in_time
             if not result.is_in_time:
                 words.append(f"{share}: {_at(result.warned_at)} of {_at(result.full_at)}")
         for share in LARGE_ENOUGH:
-            result = judged(trace, outlooks, trace.peak_bytes * share)
+            result = judged(trace, looks, earlier, trace.peak_bytes * share)
             fits += 1
             false_warnings += result.warned_s is not None
             if result.warned_s is not None:
@@ -146,10 +170,12 @@ def _at(fraction: float | None) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--held-out", action="store_true", help="score the jobs that are held out instead")
+    parser.add_argument("--again", action="store_true", help="with an earlier run of the same command")
     parser.add_argument("--jobs", action="store_true", help="a line per job")
     options = parser.parse_args()
     traces = [trace for trace in load_traces() if trace.is_held_out == options.held_out]
-    print(score(traces, options.jobs))
+    earlier = {trace.name: trace for trace in load_traces(EARLIER)} if options.again else {}
+    print(score(traces, earlier, options.jobs))
 
 
 if __name__ == "__main__":

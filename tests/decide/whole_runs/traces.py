@@ -10,6 +10,8 @@ from typing import NamedTuple
 from memwatch.model.units import MIB
 
 RECORDED = Path(__file__).with_name("traces.txt.xz")
+EARLIER = Path(__file__).with_name("earlier.txt.xz")  # The same jobs on a part of their work.
+EARLIER_PART = 1 / 3
 UNIT_BYTES = MIB // 16
 PARTS = 100_000  # of the whole run
 

@@ -7,6 +7,7 @@ import collections
 import csv
 import functools
 import gc
+import gzip
 import hashlib
 import io
 import itertools
@@ -23,10 +24,15 @@ from pathlib import Path
 from typing import Any
 
 CHUNK = 1 << 18
+PART = float(os.environ.get("PART", "1"))  # of the steps of a job that reads no input
 
 
 def report(done: float, total: float) -> None:
     os.write(2, f"progress {done} {total}\n".encode())
+
+
+def steps(count: int) -> range:
+    return range(round(count * PART))
 
 
 def token_ids(text: str) -> list[int]:
@@ -412,10 +418,10 @@ def training(path: str) -> None:
     import numpy
 
     weights, moments = _model(80), _model(80)
-    for step in range(400):
+    for step in steps(400):
         batch = numpy.random.random((256, 512))
         moments[: 256 * 512] += (batch @ batch.T[:, :256]).ravel()[:1].sum() + weights[0]
-        report(step + 1, 400)
+        report(step + 1, 400 * PART)
 
 
 def training_with_leak(path: str) -> None:
@@ -423,10 +429,10 @@ def training_with_leak(path: str) -> None:
     import numpy
 
     weights, history = _model(60), []
-    for step in range(500):
+    for step in steps(500):
         batch = numpy.random.random((256, 512))
         history.append(batch @ batch.T * weights[0])
-        report(step + 1, 500)
+        report(step + 1, 500 * PART)
 
 
 def training_with_epochs(path: str) -> None:
@@ -434,12 +440,12 @@ def training_with_epochs(path: str) -> None:
     import numpy
 
     weights, cache = _model(60), {}
-    for step in range(640):
+    for step in steps(640):
         at = step % 80
         if at not in cache:
             cache[at] = numpy.random.random((512, 512))
         weights[: 512 * 512] += cache[at].ravel()
-        report(step + 1, 640)
+        report(step + 1, 640 * PART)
 
 
 def replay_buffer(path: str) -> None:
@@ -447,20 +453,20 @@ def replay_buffer(path: str) -> None:
     import numpy
 
     buffer: collections.deque[Any] = collections.deque(maxlen=150)
-    for step in range(900):
+    for step in steps(900):
         buffer.append(numpy.random.random((512, 256)))
-        report(step + 1, 900)
+        report(step + 1, 900 * PART)
 
 
 def embeddings(path: str) -> None:
     """One row of a result for every line, in batches; the batch's own memory comes and goes."""
     import numpy
 
-    total, results = 300, []
-    for step in range(total):
+    results = []
+    for step in steps(300):
         hidden = numpy.random.random((1200, 1024))
         results.append(hidden[:256].copy())
-        report(step + 1, total)
+        report(step + 1, 300 * PART)
     numpy.concatenate(results)
 
 
@@ -469,11 +475,11 @@ def growing_steps(path: str) -> None:
     import numpy
 
     parts = []
-    for step in range(500):
+    for step in steps(500):
         if step % 100 == 0:
             parts.append(numpy.random.random((80 << 17) // 1))
         hashlib.sha256(parts[-1][: 1 << 14].tobytes()).digest()
-        report(step + 1, 500)
+        report(step + 1, 500 * PART)
 
 
 def text_buffer(path: str) -> None:
@@ -482,6 +488,114 @@ def text_buffer(path: str) -> None:
         for line in file:
             buffer.write(line.title())
     assert buffer.getvalue()
+
+
+# Recorded after the forecast had its present form, to score it on.
+
+
+def packed_lines(path: str) -> None:
+    """The position is that in the packed file."""
+    with gzip.open(path, "rt") as file:
+        lines = [line.rstrip() for line in file]
+    assert lines
+
+
+def csv_columns(path: str) -> None:
+    amounts, users = array("d"), array("l")
+    texts: list[str] = []
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            amounts.append(float(row["amount"]))
+            users.append(int(row["user"]))
+            texts.append(row["text"])
+
+
+def markov_chain(path: str) -> None:
+    follows: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    with open(path) as file:
+        for line in file:
+            for first, second in itertools.pairwise(line.split()[:6]):
+                follows[first][second] += 1
+
+
+def shingles(path: str) -> None:
+    seen: set[int] = set()
+    with open(path) as file:
+        for line in file:
+            words = line.split()
+            seen.update(hash(tuple(words[at : at + 5])) for at in range(0, len(words), 3))
+
+
+def pruned_counts(path: str) -> None:
+    """Rare pairs are dropped whenever there are too many."""
+    counts: dict[tuple[str, str], int] = {}
+    with open(path) as file:
+        for line in file:
+            for pair in itertools.pairwise(line.split()):
+                counts[pair] = counts.get(pair, 0) + 1
+            if len(counts) > 250_000:
+                counts = {pair: count for pair, count in counts.items() if count > 2}
+
+
+def sessions(path: str) -> None:
+    """What a user did last, until it is too old."""
+    active: collections.OrderedDict[int, list[str]] = collections.OrderedDict()
+    with open(path) as file:
+        for line in file:
+            row = json.loads(line)
+            active.setdefault(row["user"], []).append(row["text"])
+            active.move_to_end(row["user"])
+            if len(active) > 9_000:
+                active.popitem(last=False)
+
+
+def _lengths(lines: list[str]) -> list[tuple[str, int]]:
+    return [(word, len(word)) for line in lines for word in line.split()[:4]]
+
+
+def worker_pool(path: str) -> None:
+    """Workers compute, and all that they return is kept."""
+    import multiprocessing
+
+    kept = []
+    with multiprocessing.Pool(2) as pool, open(path) as file:
+        while lines := list(itertools.islice(file, 2_000)):
+            kept += pool.apply(_lengths, (lines,))
+
+
+def checkpoints(path: str) -> None:
+    """Flat, with a copy of everything for a moment now and then."""
+    import numpy
+
+    state = _model(90)
+    for step in steps(500):
+        state[: 1 << 16] += numpy.random.random(1 << 16)
+        if step % 50 == 49:
+            hashlib.sha256(state.tobytes()).digest()
+        report(step + 1, 500 * PART)
+
+
+def frames_stacked(path: str) -> None:
+    """Frames in a list, and one array of all of them at the end."""
+    import numpy
+
+    frames = []
+    for step in steps(600):
+        frames.append(numpy.random.random((224, 224)).astype(numpy.float32))
+        report(step + 1, 600 * PART)
+    numpy.stack(frames)
+
+
+def growing_batches(path: str) -> None:
+    """Longer sequences from step to step, as a curriculum has them."""
+    import numpy
+
+    weights = _model(40)
+    for step in steps(500):
+        length = 128 + step * 2
+        scores = numpy.random.random((8, length, length))
+        weights[0] += scores.sum()
+        report(step + 1, 500 * PART)
 
 
 if __name__ == "__main__":
