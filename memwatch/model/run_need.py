@@ -33,9 +33,10 @@ class RunNeed:
 
     @property
     def summary(self) -> str:
-        """'needs 31 GiB at the end (29-34), full at 68 %'."""
-        full = "" if self.full_at is None else f", full at {100 * self.full_at:.0f} %"
-        return _amounts(self) + full
+        """'needs 31 GiB (29-34), full at 68 %': short, for the frame of a panel."""
+        if self.full_at is None:
+            return _amounts(self)
+        return f"{_amounts(self, '')}, full at {100 * self.full_at:.0f} %"
 
     def warning(self, command: Sequence[str]) -> str:
         """One sentence with the numbers first, and what explains them."""
@@ -75,11 +76,11 @@ class RunNeed:
         )
 
 
-def _amounts(need: RunNeed) -> str:
+def _amounts(need: RunNeed, when: str = " at the end") -> str:
     unit = GIB if need.need_bytes >= GIB else MIB
     low, high = _digits(need.low_bytes / unit), _digits(need.high_bytes / unit)
     spread = "" if low == high else f" ({low}-{high})"
-    return f"needs {_size(need.need_bytes)} at the end{spread}"
+    return f"needs {_size(need.need_bytes)}{when}{spread}"
 
 
 def _size(size_bytes: float) -> str:

@@ -30,7 +30,7 @@ def need_event(**more: object) -> dict[str, Any]:
 
 def test_the_panel_says_what_the_run_needs_and_draws_it_to_the_end() -> None:
     picture = picture_after(need_event())
-    assert text_of(memory_panel.subtitle(picture, Look())) == "needs 31 GiB at the end (29-34), full at 68 %"
+    assert text_of(memory_panel.subtitle(picture, Look())) == "needs 31 GiB (29-34), full at 68 %"
     lines = [text_of(line) for line in memory_panel.lines(picture, Look(), 100, 12)]
     assert "100 %" in lines[-1]
     before = [text_of(line) for line in memory_panel.lines(picture_after(), Look(), 100, 12)]
