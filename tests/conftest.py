@@ -143,6 +143,8 @@ LONG = (
     "tests/security/test_names.py",
     "tests/test_readme.py::test_the_commands_of_the_readme_do_what_it_says",
     "tests/test_recipes.py",
+    "tests/tokenize/inputs/test_damage.py",
+    "tests/tokenize/inputs/test_standard_input.py",
     "tests/tokenize/test_engines.py",
     "tests/tokenize/test_val_rules.py::test_segments_and_ranks_make_the_same_files",
     "tests/tui/test_screenshots.py",

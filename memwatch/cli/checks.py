@@ -212,9 +212,10 @@ def input_checks() -> list[Check]:
 
     packages = {str(each.name): each.packages for each in FORMATS.values()}
     packages |= {each.name: each.packages for each in PACKINGS.values()}
-    always = [name for name, needed in packages.items() if not needed]
+    split = [f"{each.name} in {each.split_into}" for each in FORMATS.values()]
+    from_the_front = [*PACKINGS, *(f"{name} archives" for name in ARCHIVES)]
     return [
-        Check("inputs", Word.OK, ", ".join([*always, *(f"{name} archives" for name in ARCHIVES)])),
+        Check("inputs", Word.OK, f"{', '.join(split)}; from the front: {', '.join(from_the_front)}"),
         *(
             package_check(f"{name} files", list(needed), f"{name} files cannot be tokenized")
             for name, needed in packages.items()

@@ -86,6 +86,7 @@ def check_same_text(opener: BlockOpener, at: ReadPosition, is_finished: bool, ma
     source = opener.inputs[at.input]
     if source.has_rows:
         ends, digest = _rows_digest(source, opener.settings.text_column, at, is_finished)
+        may_go_on_here = may_go_on_here or not at.row_offset  # Between rows nothing depends on what follows.
     elif source.is_plain:
         ends, digest = _plain_digest(source, at)
         if not is_finished and not may_go_on_here:

@@ -283,7 +283,7 @@ def test_standard_input_can_be_resumed_if_it_is_the_same(real_text: Path, tmp_pa
     with other.open("rb") as file:
         done = tokenize("-", "--out", tmp_path, stdin=file)
         assert done.code == 1
-        assert "standard input differs from the interrupted run" in error_of(done)
+        assert "standard input differs from what the interrupted run has read" in error_of(done)
     with real_text.open("rb") as file:
         assert tokenize("-", "--out", tmp_path, stdin=file).code == 0
     assert tokenize(real_text, "--out", tmp_path / "whole").code == 0

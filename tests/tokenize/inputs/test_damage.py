@@ -8,13 +8,14 @@ import random
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from tests.helpers import Finished, error_of
+from tests.helpers import HANG_S, Finished, error_of
 from tests.tokenize.inputs.made import (
     PACKED,
     arrow_file,
@@ -98,15 +99,18 @@ def outcomes(folder: Path, name: str, data: bytes, count: int) -> list[tuple[byt
         assert process.stdout is not None
         assert process.stderr is not None
         found = []
+        watchdog = threading.Timer(HANG_S, process.kill)
+        watchdog.start()
         for i in range(count + 1):
             damaged = data if i == 0 else flipped(data, chance)
             path = saved(folder, name, damaged)
             print(path, file=process.stdin, flush=True)
             answer = process.stdout.readline().strip()
             if not answer:
-                saved(Path("/tmp"), f"crashed-{name}", damaged)
+                watchdog.cancel()
                 pytest.fail(f"{name} damaged in step {i} of seed {SEED} ended its reader: {process.stderr.read()}")
             found.append((damaged, answer))
+        watchdog.cancel()
         process.stdin.close()
     return found
 
@@ -143,9 +147,30 @@ def test_a_flipped_bit_in_a_page_is_found_by_its_checksum(tmp_path: Path) -> Non
 Tokenize = Callable[..., Finished]
 
 
-def test_a_run_over_damaged_input_exits_with_1(tokenize: Tokenize, tmp_path: Path) -> None:
-    data = bytearray(PACKED["zst"](LINES))
-    data[len(data) // 2] ^= 4
-    done = tokenize(saved(tmp_path, "a.jsonl.zst", bytes(data)), "--out", tmp_path / "out")
+DAMAGED = {
+    "a.jsonl.zst": (PACKED["zst"](LINES), 0.5, "is damaged: cannot unpack it before byte"),
+    "a.jsonl.bz2": (PACKED["bz2"](LINES), 0.5, "is damaged: cannot unpack it before byte"),
+    "a.parquet": (
+        parquet(table(TEXTS), 50, write_page_checksum=True, use_dictionary=False, compression="none"),
+        0.5,
+        "is damaged in row group",
+    ),
+    "a.arrow": (arrow_stream(table(TEXTS), 50, compression="zstd"), 0.5, "is damaged in row group"),
+    "a.tar": (
+        tar(("a.jsonl", LINES), ("b.jsonl", LINES)),
+        512 + -(-len(LINES) // 512) * 512 + 5,
+        "no tar header at byte",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_run_over_damaged_input_exits_with_1(name: str, tokenize: Tokenize, tmp_path: Path) -> None:
+    whole, where, words = DAMAGED[name]
+    data = bytearray(whole)
+    data[int(where * len(data)) if where < 1 else int(where)] ^= 4
+    path = saved(tmp_path, name, bytes(data))
+    done = tokenize(path, "--out", tmp_path / "out")
     assert done.code == 1, done.err
-    assert "a.jsonl.zst is damaged: cannot unpack it before byte" in error_of(done)
+    assert words in error_of(done)
+    assert str(path) in error_of(done)
