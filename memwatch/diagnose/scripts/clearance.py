@@ -61,6 +61,7 @@ class _Visitor(ast.NodeVisitor):
         self._foreign: set[str] = set()  # imported from modules of which nothing is known
         self._counters = {name for node in ast.walk(tree) for name in _numbers(node)}
         self._loops: list[_Around] = []
+        self._function: str | None = None
         self._held: set[str] = set()  # names of what is in memory already: no stream
         self._fixed = {name for node in ast.walk(tree) for name in _of_fixed_size(node)}
 
@@ -86,6 +87,8 @@ class _Visitor(ast.NodeVisitor):
             self._grows(node, _owner(node.func))
         elif name in _ALL_AT_ONCE or (method == "join" and _is_text(node.func)):
             self._gathers(node, node.args[:1], f"{name.lstrip('.') or 'join'}()")
+        elif is_encoder(node) and self._function == "__init__" and isinstance(node.args[0], ast.Name):
+            self._gathers(node, node.args[:1], f"{name.lstrip('.')}()")
         elif not self._is_known(node, name, method):
             where = "defined elsewhere" if name.partition(".")[0] in self._foreign else "not known here"
             self._doubt(node, f"{name.lstrip('.') or 'what is called here'}() is {where}, and may hold all of it")
@@ -117,10 +120,10 @@ class _Visitor(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """Its loops are its own: what it is called in may be anywhere."""
-        before, self._loops = self._loops, []
-        held = set(self._held)
+        before, held = (self._loops, self._function), set(self._held)
+        self._loops, self._function = [], node.name
         self.generic_visit(node)
-        self._loops, self._held = before, held
+        (self._loops, self._function), self._held = before, held
 
     visit_AsyncFunctionDef = visit_FunctionDef
 

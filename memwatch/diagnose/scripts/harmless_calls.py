@@ -48,8 +48,8 @@ METHODS = _words(
     shuffle train_test_split shard take skip with_format set_format remove_columns rename_column save_to_disk
     push_to_hub to_parquet to_json cast iter_batches read_row_group write_batch write_table to_pylist to_pydict
     column schema num_rows imap imap_unordered terminate shutdown acquire release wait set is_set __init__ __enter__
-    __exit__ strftime isoformat cursor execute executemany commit fetchone fetchmany timestamp total_seconds
-    hexdigest digest
+    __exit__ stream_reader strftime isoformat cursor execute executemany commit fetchone fetchmany timestamp
+    total_seconds hexdigest digest
     """
 )
 

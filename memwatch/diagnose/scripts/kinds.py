@@ -20,6 +20,7 @@ class Kind(Enum):
     TABLE = auto()  # a whole data frame, or a column of it
     FILES = auto()  # names of many files: a folder's listing
     ONE_FILE = auto()  # what one of many files holds, or something made of it
+    FEW = auto()  # a number of things that is written there
     POOL = auto()  # of multiprocessing: its map() returns a list
     EXECUTOR = auto()  # of concurrent.futures: its map() returns an iterator
 
@@ -45,10 +46,11 @@ _OF_TABLE = frozenset(
 )
 LISTINGS = {"listdir", "glob", "iglob", "rglob", "walk", "scandir", "iterdir"}
 _SAME_PIECES = {"tqdm", "iter", "reversed", "auto_tqdm"}  # what goes through them stays what it is
+_SAME_TEXT = {"decompress", "decode", "sub", "normalize", "unescape", "fix_text", "translate"}
 _PARSERS = {f"{module}.loads" for module in ("json", "ujson", "orjson", "simplejson", "rapidjson", "pickle")}
 _LOADERS = {f"{module}.load" for module in ("json", "ujson", "simplejson", "rapidjson", "pickle", "cPickle", "dill")}
 
-OPENERS = {"open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open", "zstandard.open"}
+OPENERS = {"open", "smart_open", "xopen", "zopen", "urlopen"}  # and whatever ends in .open
 READERS = {"read", "readlines", "read_text", "read_bytes"}
 # Files that are small by their nature: a program's own source, its settings, a vocabulary.
 _SMALL = re.compile(
@@ -94,7 +96,7 @@ def kind_of(node: ast.expr, names: Names) -> Kind | None:
 
 def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     name = dotted(node.func)
-    if name in OPENERS or name.endswith(".open"):
+    if name.rpartition(".")[2] in OPENERS:
         return None if is_small(node) or _is_for_writing(node) else Kind.FILE
     if name in ("list", "set", "np.array", "numpy.array") and (not node.args or _is_empty(node.args[0])):
         return Kind.EMPTY
@@ -122,6 +124,8 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
         return Kind.EXECUTOR
     if end == "as_completed" or (name in ("csv.reader", "csv.DictReader") and _takes_data(node, names)):
         return Kind.STREAM
+    if end == "deque" and not node.args and keyword_of(node, "maxlen") is None:
+        return Kind.EMPTY
     if end == "defaultdict" and node.args and dotted(node.args[0]) in ("list", "dict"):
         return Kind.EMPTY_LISTS
     if name in ("dict", "OrderedDict", "collections.OrderedDict") and not node.args and not node.keywords:
@@ -141,8 +145,18 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
         if inner == Kind.EXECUTOR and node.func.attr == "map":
             return Kind.STREAM
     if name in ("list", "tuple") and node.args:
+        if is_bounded(node.args[0]):
+            return Kind.FEW
         return Kind.WHOLE if kind_of(node.args[0], names) in (Kind.FILE, Kind.WHOLE) else None
-    return names.get(f"{name}()") if name else None
+    return names.get(f"{name}()") or _wrapped(node, end, names)
+
+
+def _wrapped(node: ast.Call, end: str, names: Names) -> Kind | None:
+    """jsonlines.Reader(file), io.TextIOWrapper(dctx.stream_reader(file)): the same pieces, read by another object."""
+    given = {kind_of(each, names) for each in node.args}
+    if end[:1].isupper() or end.endswith(("reader", "Reader", "iter", "stream")):
+        return Kind.STREAM if given & {Kind.FILE, Kind.STREAM} else None
+    return Kind.WHOLE if Kind.WHOLE in given and end in _SAME_TEXT else None
 
 
 def _is_of_path(node: ast.expr) -> bool:
@@ -186,7 +200,7 @@ def holds_all(node: ast.ListComp, names: Names) -> bool:
     first = node.generators[0]
     if is_data(first.iter, names):
         return all(is_plain(test) for each in node.generators for test in each.ifs) or has_encoder(node)
-    if isinstance(node.elt, ast.Call) and dotted(node.elt.func).endswith(".result"):
+    if isinstance(node.elt, ast.Call) and not node.elt.args and dotted(node.elt.func).endswith((".result", ".get")):
         return not is_bounded(first.iter)
     return has_encoder(node) and _is_nested(node) and not is_bounded(first.iter)
 
@@ -204,8 +218,19 @@ def is_data(node: ast.expr, names: Names) -> bool:
         return False
     if any(reads_in_pieces(each, names) for each in ast.walk(node)):
         return True
+    if dotted(node.func) == "range":
+        return any(_is_length_of_data(each, names) for each in node.args)
     # tqdm(f), enumerate(tqdm(lines)), and read(f, 1_000_000) of one's own.
     return any(is_data(each, names) for each in node.args)
+
+
+def _is_length_of_data(node: ast.expr, names: Names) -> bool:
+    """range(len(rows)), range(0, len(lines), 1000): through all of it, by number."""
+    return (
+        isinstance(node, ast.Call)
+        and dotted(node.func) == "len"
+        and any(kind_of(each, names) in (*DATA, Kind.TOKENS) for each in node.args)
+    )
 
 
 def _is_slice_of_few(node: ast.Call) -> bool:

@@ -10,6 +10,7 @@ from memwatch.diagnose.scripts.kinds import (
     Kind,
     Names,
     dotted,
+    has_encoder,
     is_bounded,
     is_in_parts,
     is_small,
@@ -31,6 +32,7 @@ _FROM_TABLE = {"tolist", "to_list", "to_dict", "to_pylist", "to_dicts"}
 _FRAMES = re.compile(r"(?:pd|pl)\.DataFrame|(?:\w+\.)?Dataset\.from_(?:list|dict|pandas|generator)")
 _XML = re.compile(r"(?:ET|etree|ElementTree|minidom|xml\.\w+\.\w+)\.parse")
 _WHOLE_ARROW = {"to_table", "read_all", "toPandas"}
+_LAZY = re.compile(r"(?:pl|polars)\.scan_\w+|(?:dd|dask\.dataframe)\.read_\w+|spark\.read")
 
 
 def pattern_of_call(node: ast.Call, names: Names, is_one_file: bool) -> Pattern | None:
@@ -44,6 +46,12 @@ def pattern_of_call(node: ast.Call, names: Names, is_one_file: bool) -> Pattern 
         return Pattern.WHOLE_SPLIT
     if (name in _ARRAYS or name in _OF_PARTS) and _takes(node, Kind.TOKENS, names):
         return Pattern.LIST_TO_ARRAY
+    if _gathers_results(node, name, names):
+        return Pattern.WORKER_RESULTS
+    if method == "join" and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Constant):
+        return (
+            Pattern.WHOLE_TEXT if any(kind_of(each, names) in (Kind.FILE, Kind.STREAM) for each in node.args) else None
+        )
     if method in ("map", "starmap") and owner == Kind.POOL and not all(map(is_bounded, node.args[1:2])):
         return Pattern.WORKER_RESULTS
     if name.endswith(("SentencePieceTrainer.train", "SentencePieceTrainer.Train")):
@@ -52,9 +60,24 @@ def pattern_of_call(node: ast.Call, names: Names, is_one_file: bool) -> Pattern 
         return Pattern.RECORD_LIST
     if name in ("list", "tuple", "set", "sorted"):
         return _listed(node, names)
+    if name == "sum" and len(node.args) == 2 and has_encoder(node.args[0]):
+        return Pattern.TOKEN_LIST  # sum((encode(doc) for doc in docs), [])
     if _is_dataset_in_memory(node, names, owner):
         return Pattern.DATASET_IN_MEMORY
     return None if is_one_file else _whole_load(node, name, method, names)
+
+
+def _gathers_results(node: ast.Call, name: str, names: Names) -> bool:
+    """joblib, tqdm's process_map, Ray, Dask: a list of what all workers return."""
+    if isinstance(node.func, ast.Call):
+        over = [each.generators[0].iter for each in node.args if isinstance(each, ast.GeneratorExp | ast.ListComp)]
+        few = any(is_bounded(each) or kind_of(each, names) == Kind.FEW for each in over)
+        return dotted(node.func.func).rpartition(".")[2] == "Parallel" and not few
+    if name == "ray.get":
+        return any(isinstance(each, ast.ListComp | ast.Name) and not is_bounded(each) for each in node.args)
+    if name.endswith("asyncio.gather") or name == "gather":
+        return any(isinstance(each, ast.Starred) for each in node.args)
+    return name in ("process_map", "thread_map", "dask.compute") and not all(map(is_bounded, node.args[1:2]))
 
 
 def _trains_on_all(node: ast.Call) -> bool:
@@ -77,6 +100,10 @@ def _whole_load(node: ast.Call, name: str, method: str, names: Names) -> Pattern
         return Pattern.WHOLE_XML
     if TABLES.fullmatch(name):
         return None if is_in_parts(node) else Pattern.WHOLE_TABLE
+    if method in ("collect", "compute") and any(
+        _LAZY.match(dotted(each)) for each in ast.walk(node) if isinstance(each, ast.Attribute)
+    ):
+        return Pattern.WHOLE_TABLE  # pl.scan_csv(path).filter(...).collect()
     if PARQUET.fullmatch(name) or method in _WHOLE_ARROW:
         return Pattern.WHOLE_PARQUET
     return Pattern.WHOLE_ARRAY if _is_whole_array(node, name) else None
@@ -88,6 +115,9 @@ def _listed(node: ast.Call, names: Names) -> Pattern | None:
         return Pattern.WHOLE_LINES
     if _takes(node, Kind.STREAM, names):
         return Pattern.RECORD_LIST
+    chained = [each for argument in node.args for each in ast.walk(argument) if isinstance(each, ast.GeneratorExp)]
+    if any(has_encoder(each.elt) and not is_bounded(each.generators[0].iter) for each in chained):
+        return Pattern.TOKEN_LIST  # list(chain.from_iterable(encode(doc) for doc in docs))
     is_dataset = dotted(node.func) == "list" and _takes(node, Kind.DATASET, names)
     return Pattern.DATASET_IN_MEMORY if is_dataset else None
 

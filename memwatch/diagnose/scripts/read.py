@@ -85,6 +85,7 @@ class _Reader(ScopeVisitor):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         }
         self._is_one_file = False  # in text = open(name).read(), in a loop over a folder: one file at a time is held
+        self._discarded: ast.expr | None = None
         self.hits: list[Hit] = []
         self.not_followed: list[NotFollowed] = []
         self.given: dict[tuple[str, str], Kind] = {}
@@ -128,6 +129,11 @@ class _Reader(ScopeVisitor):
         if holds_all(node, self._names):
             self._note(Pattern.TOKEN_LIST if has_encoder(node) else Pattern.RECORD_LIST, node)
 
+    def visit_Expr(self, node: ast.Expr) -> None:
+        """pool.map(write, files), and nothing is kept of what it returns."""
+        self._discarded = node.value
+        self.generic_visit(node)
+
     def visit_Call(self, node: ast.Call) -> None:
         self.generic_visit(node)
         name = dotted(node.func)
@@ -142,6 +148,12 @@ class _Reader(ScopeVisitor):
             owner = node.func.value
             if isinstance(owner, ast.IfExp):
                 owner = owner.body  # (train if test else val).append(line): one of them takes it in
+            if (
+                isinstance(owner, ast.Call)
+                and isinstance(owner.func, ast.Attribute)
+                and owner.func.attr == "setdefault"
+            ):
+                owner = owner.func.value  # groups.setdefault(key, []).append(row)
             base = owner.value if isinstance(owner, ast.Subscript) else owner
             if dotted(base):
                 self._gathered(node, self._aliases.get(dotted(base), dotted(base)), node.args)
@@ -152,7 +164,7 @@ class _Reader(ScopeVisitor):
             self._note(Pattern.WHOLE_ENCODE, node)
         else:
             pattern = pattern_of_call(node, self._names, self._is_one_file)
-            if pattern is not None:
+            if pattern is not None and not (pattern == Pattern.WORKER_RESULTS and node is self._discarded):
                 self._note(pattern, node)
 
     def _note_given(self, node: ast.Call, function: str) -> None:
@@ -184,7 +196,7 @@ class _Reader(ScopeVisitor):
     def _gathered(self, node: ast.AST, name: str, values: list[ast.expr]) -> None:
         """`name` has taken something in. Does it take in everything?"""
         kind = self._names.get(name)
-        if not self._loops or kind not in (Kind.EMPTY, Kind.EMPTY_TEXT, Kind.EMPTY_LISTS, Kind.TOKENS):
+        if not self._loops or kind not in (Kind.EMPTY, Kind.EMPTY_TEXT, Kind.EMPTY_MAP, Kind.EMPTY_LISTS, Kind.TOKENS):
             return
         if any(name in loop.lets_go for loop in self._loops):
             return
@@ -202,7 +214,7 @@ class _Reader(ScopeVisitor):
             return
         elif not any(self._is_load(value) for value in values):
             return
-        if kind != Kind.EMPTY_LISTS:
+        if kind not in (Kind.EMPTY_LISTS, Kind.EMPTY_MAP):
             self._names[name] = Kind.TOKENS
 
     def _is_load(self, value: ast.expr) -> bool:

@@ -1,6 +1,7 @@
 """Names and loops of a script, while it is gone through in the order in which it runs."""
 
 import ast
+import re
 from collections.abc import Mapping
 
 from memwatch.diagnose.scripts.kinds import Kind, dotted, has_encoder, kind_of, names_in
@@ -24,6 +25,7 @@ _REDUCING = {
     "pop",
     "choice",
 }
+_LOADS = re.compile(r"(?i)load|read|extract|convert|parse|to_?(?:text|string)")
 _RETURNED = (Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM, Kind.TABLE)
 
 
@@ -112,11 +114,17 @@ class ScopeVisitor(ast.NodeVisitor):
     def _bound_kind(self, value: ast.expr) -> Kind | None:
         kind = kind_of(value, self._names)
         if any(loop.over_files for loop in self._loops):
-            if kind == Kind.WHOLE or (kind is None and self._is_of_one_file(value)):
+            if kind == Kind.WHOLE or (kind is None and (self._is_of_one_file(value) or self._loads_a_file(value))):
                 return Kind.ONE_FILE
             if kind is None and isinstance(value, ast.Call) and has_encoder(value):
                 return Kind.ENCODED
         return kind
+
+    def _loads_a_file(self, value: ast.expr) -> bool:
+        """text = pdf_to_string(name), in a loop over the names of files."""
+        if not isinstance(value, ast.Call) or _LOADS.search(dotted(value.func).rpartition(".")[2]) is None:
+            return False
+        return any(self._names.get(name) == Kind.FILES for each in value.args for name in names_in(each))
 
     def _is_of_one_file(self, value: ast.expr) -> bool:
         return any(self._names.get(name) == Kind.ONE_FILE for name in names_in(value))

@@ -17,9 +17,11 @@ from tests.diagnose.scripts.fresh_scripts import FRESH_SCRIPTS, SOURCES
 from tests.diagnose.scripts.fresh_scripts_2 import FRESH_SCRIPTS_2, SOURCES_2
 from tests.diagnose.scripts.fresh_scripts_3 import CLEAR_3, FRESH_SCRIPTS_3, SOURCES_3
 from tests.diagnose.scripts.fresh_scripts_4 import CLEAR_4, FRESH_SCRIPTS_4, SOURCES_4
+from tests.diagnose.scripts.fresh_scripts_5 import CLEAR_5, FRESH_SCRIPTS_5, SOURCES_5
 
-ALL_SCRIPTS = SCRIPTS | FRESH_SCRIPTS | FRESH_SCRIPTS_2 | FRESH_SCRIPTS_3 | FRESH_SCRIPTS_4
-CLEAR = CLEAR_3 | CLEAR_4
+WITH_CLEAR = FRESH_SCRIPTS_3 | FRESH_SCRIPTS_4 | FRESH_SCRIPTS_5
+ALL_SCRIPTS = SCRIPTS | FRESH_SCRIPTS | FRESH_SCRIPTS_2 | WITH_CLEAR
+CLEAR = CLEAR_3 | CLEAR_4 | CLEAR_5
 
 EXAMPLES = Path(__file__).parent / "examples"
 
@@ -92,6 +94,17 @@ def test_scripts_that_are_fine_are_passed_over(name: str) -> None:
         ("a = np.array([])\nfor doc in docs:\n    a = np.append(a, f(doc))", Pattern.ARRAY_GROWTH),
         ("text = ''\nfor line in open(path):\n    text += line", Pattern.WHOLE_TEXT),
         ("words = re.findall(r'x', open(path).read())", Pattern.WHOLE_SPLIT),
+        ("g = {}\nfor row in csv.reader(open(p)):\n    g.setdefault(row[0], []).append(row)", Pattern.RECORD_LIST),
+        ("text = ' '.join(line.strip() for line in open(p))", Pattern.WHOLE_TEXT),
+        ("ds = load_dataset('x')\nout = []\nfor i in range(len(ds)):\n    out.append(ds[i])", Pattern.RECORD_LIST),
+        ("ids = list(chain.from_iterable(enc.encode(doc) for doc in docs))", Pattern.TOKEN_LIST),
+        ("ids = sum((enc.encode(doc) for doc in docs), [])", Pattern.TOKEN_LIST),
+        ("out = Parallel(n_jobs=8)(delayed(work)(doc) for doc in docs)", Pattern.WORKER_RESULTS),
+        ("out = process_map(work, docs, max_workers=8)", Pattern.WORKER_RESULTS),
+        ("out = ray.get([work.remote(doc) for doc in docs])", Pattern.WORKER_RESULTS),
+        ("jobs = [pool.apply_async(f, (d,)) for d in docs]\nout = [job.get() for job in jobs]", Pattern.RECORD_LIST),
+        ("df = pl.scan_csv('big.csv').filter(pl.col('x') > 1).collect()", Pattern.WHOLE_TABLE),
+        ("seen = set()\nfor line in open(p):\n    seen.add(line.strip())", Pattern.RECORD_LIST),
         ("def load(p):\n    with open(p) as f:\n        return f.read()\nwords = load(p).split()", Pattern.WHOLE_SPLIT),
     ],
 )  # fmt: skip
@@ -194,14 +207,12 @@ def test_a_forecast_from_the_size_alone_says_so() -> None:
 
 
 def test_every_collected_script_names_its_source() -> None:
-    collected = (FRESH_SCRIPTS, FRESH_SCRIPTS_2, FRESH_SCRIPTS_3, FRESH_SCRIPTS_4)
-    assert tuple(map(set, collected)) == tuple(map(set, (SOURCES, SOURCES_2, SOURCES_3, SOURCES_4)))
+    collected = (FRESH_SCRIPTS, FRESH_SCRIPTS_2, FRESH_SCRIPTS_3, FRESH_SCRIPTS_4, FRESH_SCRIPTS_5)
+    assert tuple(map(set, collected)) == tuple(map(set, (SOURCES, SOURCES_2, SOURCES_3, SOURCES_4, SOURCES_5)))
     assert len(ALL_SCRIPTS) == len(SCRIPTS) + sum(map(len, collected))
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, text in (FRESH_SCRIPTS_3 | FRESH_SCRIPTS_4).items() if "# HOLDS" not in text]
-)
+@pytest.mark.parametrize("name", [name for name, text in WITH_CLEAR.items() if "# HOLDS" not in text])
 def test_only_a_script_of_which_every_call_is_known_gets_an_all_clear(name: str) -> None:
     reading = follow_script(dedent(ALL_SCRIPTS[name]).strip())
     assert reading.is_all_clear == (name in CLEAR)
