@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from memwatch.diagnose.causes.oom import ONE_INCIDENT_S, WHICH_LIMIT, WHICH_VICTIM, WHO_HELD
+from memwatch.diagnose.causes.oom import WHICH_LIMIT, WHICH_VICTIM, WHO_HELD
+from memwatch.diagnose.causes.oom_why import ONE_INCIDENT_S
 from memwatch.diagnose.causes.phrases import listed, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding

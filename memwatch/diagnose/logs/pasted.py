@@ -16,11 +16,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from html import unescape
 from itertools import chain, islice
 
 from memwatch.diagnose.logs.log_lines import KERNEL, MOST_CHARACTERS, LogLine
+from memwatch.diagnose.logs.pasted_times import MONTH, TIME, time_of
 
 MOST_PREFIXES = 10
 _JSON_KEYS = ("MESSAGE", "message", "msg", "log", "textPayload")  # of journalctl, collectors, Docker, Google Cloud
@@ -29,29 +29,6 @@ LOOKED_AHEAD_LINES = 2000
 LEAST_CUT_LINES = 3
 CUT_SHARE = 0.6  # of the long lines: where so many have one length, a terminal cut them there
 
-# The first letters of months, as date(1) abbreviates them; a name that is not here leaves the time unknown.
-_MONTHS: dict[str, int] = {}
-for _number, _names in enumerate(
-    (
-        "jan janv ene gen янв sty led",
-        "feb févr fév fev фев lut úno",
-        "mar mär märz mars mrz мар marzo bře",
-        "apr avr avril abr апр kwi dub",
-        "may mai mayo mag мая май maj mei kvě",
-        "jun juin giu июн cze čen",
-        "jul juil lug июл lip čec",
-        "aug août aout ago авг sie srp",
-        "sep sept set сен wrz zář",
-        "oct okt ott out окт paź říj",
-        "nov ноя lis",
-        "dec dez déc dic дек gru pro",
-    ),
-    1,
-):
-    _MONTHS |= dict.fromkeys(_names.split(), _number)
-
-_MONTH = r"(?:[^\W\d_]{3,10}\.?|\d{1,2}[月월])"
-_TIME = r"\d\d:\d\d:\d\d(?:[.,]\d+)?"
 _QUOTE = re.compile(r"(?:\+?>|\||//|#(?= *\[ *\d+\.\d))+ ?")
 _NUMBER = re.compile(r"\d{1,6}[:.)]? +(?=<\d>|\[ *\+?\d+\.\d+\]|\[[^\]]*\d\d:\d\d)")
 # Also the address that talosctl puts before, and the name of journalctl -o verbose and json-pretty.
@@ -64,14 +41,14 @@ _UPTIME = re.compile(r"\[ *(?P<t>\d+\.\d+)\](?:\[ *[TC]\d+\])?(?: |$)|\[ *(?P<ma
 _SINCE_LAST = re.compile(r"\[ *\+\d+\.\d+\] ?")
 _SHORT_DAY = re.compile(r"\[[A-Z][a-z]{2}\d{1,2} \d\d:\d\d\] ?")  # dmesg --human
 _ISO_BRACKET = re.compile(r"\[(?P<t>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\]]*)\]:? ?")
-_NAMED_DAY = re.compile(rf"\[(?P<inner>[^\]\[]*?{_MONTH}[^\]\[]* {_TIME} [^\]\[]*\d{{4}})\] ?")
+_NAMED_DAY = re.compile(rf"\[(?P<inner>[^\]\[]*?{MONTH}[^\]\[]* {TIME} [^\]\[]*\d{{4}})\] ?")
 _ISO = re.compile(r"(?P<t>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?):?\s+")
 _UNIX = re.compile(r"(?P<t>\d{9,11}\.\d+) (?=\S+ )")
-_DATE = re.compile(rf"(?:(?P<year>\d{{4}}) )?(?P<month>{_MONTH}) {{1,2}}(?P<day>\d{{1,2}})[.,]? (?P<time>{_TIME}):?\s+")
-_DAY_FIRST = re.compile(rf"(?P<day>\d{{1,2}})[.]? (?P<month>{_MONTH}) (?:(?P<year>\d{{4}}) )?(?P<time>{_TIME}):?\s+")
+_DATE = re.compile(rf"(?:(?P<year>\d{{4}}) )?(?P<month>{MONTH}) {{1,2}}(?P<day>\d{{1,2}})[.,]? (?P<time>{TIME}):?\s+")
+_DAY_FIRST = re.compile(rf"(?P<day>\d{{1,2}})[.]? (?P<month>{MONTH}) (?:(?P<year>\d{{4}}) )?(?P<time>{TIME}):?\s+")
 # logread of OpenWrt, and ctime(3): the year stands last, and a facility may follow.
 _CTIME = re.compile(
-    rf"\[?[^\W\d_]{{2,4}}\.? (?P<month>{_MONTH}) {{1,2}}(?P<day>\d{{1,2}}) (?P<time>{_TIME})(?: (?P<year>\d{{4}}))?\]? "
+    rf"\[?[^\W\d_]{{2,4}}\.? (?P<month>{MONTH}) {{1,2}}(?P<day>\d{{1,2}}) (?P<time>{TIME})(?: (?P<year>\d{{4}}))?\]? "
     r"(?:[a-z]+\.[a-z]+ )?"
 )
 # What another program wrote before the line, as a last resort: "Received message <4>Jun  8 11:15:43 box kernel: ...".
@@ -91,7 +68,7 @@ _AT_START = re.compile(_OWN_WORDS)
 _IN_SENTENCE = re.compile(rf"[\s\"'`*(:](?={_OWN_WORDS})")
 # A log service's table: "1763319381553  2025-11-16T18:56:21Z ... | host | program | text".
 _TABLE = re.compile(r"\d[^|]{0,140} \| [^|]{0,60}\|(?:[^|]{0,60} \|)? ?(?=\S)")
-_TIME_ONLY = re.compile(rf"{_TIME}:?\s+(?=\S)")
+_TIME_ONLY = re.compile(rf"{TIME}:?\s+(?=\S)")
 _NETCONSOLE = re.compile(r"(?:\S+ )?\d{1,3},\d+,(?P<us>\d+),[-c][^;]{0,40};")
 _SYSLOGD = re.compile(r"Message from'? syslogd")
 _MESSAGE_LEVELS = "EMERG|ALERT|CRIT|ERR|WARNING|NOTICE|INFO|DEBUG"
@@ -210,7 +187,7 @@ def _peel_one(peeled: _Peeled, bare: str, now_t: float) -> str | None:
     for pattern in (_ISO_BRACKET, _NAMED_DAY, _ISO, _UNIX, _CTIME, _DATE, _DAY_FIRST):
         if (match := pattern.match(bare)) is not None:
             peeled.is_stamped = True
-            peeled.t = _time_of(match.groupdict(), now_t)
+            peeled.t = time_of(match.groupdict(), now_t)
             return bare[match.end() :]
     return _without_tag(peeled, bare)
 
@@ -278,42 +255,3 @@ def _from_json(line: str, now_t: float) -> _Peeled | None:
     t = int(stamp) / 1e6 if stamp.isdigit() and len(stamp) < 19 else None
     who = KERNEL if entry.get("_TRANSPORT") == "kernel" else str(entry.get("SYSLOG_IDENTIFIER") or KERNEL)
     return _Peeled(str(message)[:MOST_CHARACTERS], t, None, who, is_stamped=True, is_tagged=True)
-
-
-def _time_of(found: dict[str, str | None], now_t: float) -> float | None:
-    """Unix seconds; None where the month is in a language that is not known."""
-    try:
-        if (stamp := found.get("t")) is not None:
-            return _stamp(stamp)
-        if (inner := found.get("inner")) is not None:
-            match = re.search(
-                rf"(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}})\D.*?(?P<time>{_TIME})\D*(?P<year>\d{{4}})", inner
-            )
-            found = {} if match is None else match.groupdict()
-        month = _month(found.get("month") or "")
-        if month is None:
-            return None
-        now = datetime.fromtimestamp(now_t)
-        year = int(found.get("year") or now.year)
-        hour, minute, second = (int(part) for part in (found.get("time") or "")[:8].split(":"))
-        when = datetime(year, month, int(found.get("day") or 0), hour, minute, second)
-        if found.get("year") is None and when > now + timedelta(days=1):
-            when = when.replace(year=year - 1)  # A line of December, read in January.
-        return when.timestamp()
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def _stamp(stamp: str) -> float:
-    if re.fullmatch(r"\d{9,11}\.\d+", stamp):
-        return float(stamp)
-    # Python reads microseconds; Talos writes nanoseconds.
-    trimmed = re.sub(r"([.,]\d{6})\d+", r"\1", stamp.strip().replace(",", "."))
-    return datetime.fromisoformat(trimmed).timestamp()
-
-
-def _month(name: str) -> int | None:
-    if name.endswith(("月", "월")):
-        return int(name[:-1])
-    lowered = name.lower().rstrip(".")
-    return _MONTHS.get(lowered) or _MONTHS.get(lowered[:3])

@@ -8,8 +8,9 @@ set that grows must be emptied, or grow in a loop that ends soon. Whatever is ne
 import ast
 from dataclasses import dataclass
 
+from memwatch.diagnose.scripts.expressions import dotted, is_bounded, is_encoder, names_in
 from memwatch.diagnose.scripts.harmless_calls import BUILTINS, GROWING, METHODS, MODULES, is_class_name
-from memwatch.diagnose.scripts.kinds import LISTINGS, dotted, is_bounded, is_encoder, names_in
+from memwatch.diagnose.scripts.kinds import LISTINGS
 from memwatch.diagnose.scripts.loops import let_go_in
 
 _ALL_AT_ONCE = {"list", "tuple", "set", "frozenset", "sorted", "dict", "Counter", "collections.Counter", "deque"}

@@ -2,8 +2,22 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import Enum, auto
+
+from memwatch.diagnose.scripts.expressions import (
+    dotted,
+    has_encoder,
+    is_bounded,
+    is_empty,
+    is_encoder,
+    is_for_writing,
+    is_minus_one,
+    is_plain,
+    is_slice_of_few,
+    is_small,
+    keyword_of,
+)
 
 
 class Kind(Enum):
@@ -52,16 +66,8 @@ _LOADERS = {f"{module}.load" for module in ("json", "ujson", "simplejson", "rapi
 
 OPENERS = {"open", "smart_open", "xopen", "zopen", "urlopen"}  # and whatever ends in .open
 READERS = {"read", "readlines", "read_text", "read_bytes"}
-# Files that are small by their nature: a program's own source, its settings, a vocabulary.
-_SMALL = re.compile(
-    r"(?i)^/(proc|sys|etc)/|\.(py|md|rst|toml|ya?ml|cfg|ini|env|lock|css|html|sql)$"
-    r"|(config|settings|vocab|encoder|merges|meta|params|tokenizer|manifest|package|schema|index|version|license|readme)"
-)
-_ENCODERS = re.compile(r"(?:batch_)?encode(?:_\w+)?|(?:\w+_)?tokeni[sz]er?(?:_\w+)?")
-_CODECS = {"encoding", "enc", "codec", "charset", "errors"}
 _TEXT_METHODS = {"lower", "upper", "strip", "replace", "encode", "decode", "split", "splitlines", "rstrip", "lstrip"}
 _DATASET_METHODS = {"map", "filter", "shuffle", "select", "train_test_split", "with_format", "rename_column"}
-WRAPPERS = {"tqdm", "tqdm.tqdm", "enumerate", "iter", "reversed", "sorted", "zip", "islice", "itertools.islice"}
 
 
 def kind_of(node: ast.expr, names: Names) -> Kind | None:
@@ -97,8 +103,8 @@ def kind_of(node: ast.expr, names: Names) -> Kind | None:
 def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     name = dotted(node.func)
     if name.rpartition(".")[2] in OPENERS:
-        return None if is_small(node) or _is_for_writing(node) else Kind.FILE
-    if name in ("list", "set", "np.array", "numpy.array") and (not node.args or _is_empty(node.args[0])):
+        return None if is_small(node) or is_for_writing(node) else Kind.FILE
+    if name in ("list", "set", "np.array", "numpy.array") and (not node.args or is_empty(node.args[0])):
         return Kind.EMPTY
     if is_whole_read(node, names) or is_whole_json(node, names):
         return Kind.WHOLE
@@ -178,7 +184,7 @@ def is_whole_read(node: ast.Call, names: Names) -> bool:
     if node.func.attr in ("read_text", "read_bytes"):
         return not is_small(owner)
     sizes = [*node.args, *(keyword.value for keyword in node.keywords)]
-    return kind_of(owner, names) == Kind.FILE and all(_is_minus_one(size) for size in sizes)
+    return kind_of(owner, names) == Kind.FILE and all(is_minus_one(size) for size in sizes)
 
 
 def is_whole_json(node: ast.Call, names: Names) -> bool:
@@ -214,7 +220,7 @@ def is_data(node: ast.expr, names: Names) -> bool:
     """A loop over it goes through the input: a file, its pieces, or a dataset."""
     if kind_of(node, names) in DATA:
         return True
-    if not isinstance(node, ast.Call) or _is_slice_of_few(node):
+    if not isinstance(node, ast.Call) or is_slice_of_few(node):
         return False
     if any(reads_in_pieces(each, names) for each in ast.walk(node)):
         return True
@@ -233,30 +239,6 @@ def _is_length_of_data(node: ast.expr, names: Names) -> bool:
     )
 
 
-def _is_slice_of_few(node: ast.Call) -> bool:
-    """islice(f, 100) ends soon; islice(f, 0, None) does not."""
-    if dotted(node.func).rpartition(".")[2] != "islice" or len(node.args) < 2:
-        return False
-    stop = node.args[1] if len(node.args) == 2 else node.args[2]
-    return isinstance(stop, ast.Constant) and isinstance(stop.value, int)
-
-
-def is_plain(test: ast.expr) -> bool:
-    """It leaves out what is empty or short, and no more: 'if line', 'if not line.strip()', 'if len(line) > 20'."""
-    if isinstance(test, ast.UnaryOp):
-        return is_plain(test.operand)
-    if isinstance(test, ast.BoolOp):
-        return all(map(is_plain, test.values))
-    if isinstance(test, ast.Compare):
-        if isinstance(test.ops[0], ast.NotIn | ast.NotEq | ast.IsNot):
-            return True  # if line not in seen, if score != 0: all but some
-        return any(isinstance(each, ast.Call) and dotted(each.func) == "len" for each in ast.walk(test))
-    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
-        return True  # keep(line), is_english(line): a filter of one's own passes much of what it is given
-    is_call = isinstance(test, ast.Call) and dotted(test.func).endswith(("strip", "isspace"))
-    return isinstance(test, ast.Name) or is_call
-
-
 def reads_in_pieces(node: ast.AST, names: Names) -> bool:
     return (
         isinstance(node, ast.Call)
@@ -264,68 +246,3 @@ def reads_in_pieces(node: ast.AST, names: Names) -> bool:
         and node.func.attr in ("read", "readline")
         and kind_of(node.func.value, names) == Kind.FILE
     )
-
-
-def is_bounded(node: ast.expr) -> bool:
-    """A loop over it ends soon: a literal, or a range of a number that is written there."""
-    if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict | ast.Constant):
-        return True
-    if not isinstance(node, ast.Call):
-        return False
-    name = dotted(node.func)
-    if name == "range":
-        return all(isinstance(each, ast.Constant) for each in node.args)
-    return _is_slice_of_few(node) or (name in WRAPPERS and bool(node.args) and is_bounded(node.args[0]))
-
-
-def is_encoder(node: ast.expr) -> bool:
-    """enc.encode_ordinary(...), tokenize(...); not text.encode('utf-8'), which gives bytes."""
-    if not isinstance(node, ast.Call) or not node.args:
-        return False
-    name = dotted(node.func).rpartition(".")[2]
-    if _ENCODERS.fullmatch(name) is None:
-        return False
-    first = node.args[0]
-    is_codec = isinstance(first, ast.Constant) or (isinstance(first, ast.Name) and first.id in _CODECS)
-    return not (name == "encode" and is_codec)
-
-
-def has_encoder(node: ast.AST) -> bool:
-    return any(is_encoder(each) for each in ast.walk(node) if isinstance(each, ast.expr))
-
-
-def is_small(node: ast.AST) -> bool:
-    """Does it name a file that is small by its nature?"""
-    texts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
-    words = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
-    return any(_SMALL.search(text) for text in (*texts, *words) if text != "utf-8")
-
-
-def dotted(node: ast.expr) -> str:
-    """'np.array' of that expression; of something longer, its end: '.read'."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        return f"{dotted(node.value)}.{node.attr}"
-    return ""
-
-
-def keyword_of(node: ast.Call, name: str) -> ast.expr | None:
-    return next((keyword.value for keyword in node.keywords if keyword.arg == name), None)
-
-
-def names_in(node: ast.AST) -> Iterator[str]:
-    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
-
-
-def _is_for_writing(node: ast.Call) -> bool:
-    mode = keyword_of(node, "mode") or next(iter(node.args[1:2]), None)
-    return isinstance(mode, ast.Constant) and isinstance(mode.value, str) and any(c in mode.value for c in "wax")
-
-
-def _is_empty(node: ast.expr) -> bool:
-    return isinstance(node, ast.List | ast.Tuple) and not node.elts
-
-
-def _is_minus_one(node: ast.expr) -> bool:
-    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)

@@ -3,22 +3,9 @@
 import ast
 import re
 
+from memwatch.diagnose.scripts.expressions import dotted, has_encoder, is_bounded, is_small, keyword_of, names_in
 from memwatch.diagnose.scripts.hits import Pattern
-from memwatch.diagnose.scripts.kinds import (
-    PARQUET,
-    TABLES,
-    Kind,
-    Names,
-    dotted,
-    has_encoder,
-    is_bounded,
-    is_in_parts,
-    is_small,
-    is_whole_json,
-    keyword_of,
-    kind_of,
-    names_in,
-)
+from memwatch.diagnose.scripts.kinds import PARQUET, TABLES, Kind, Names, is_in_parts, is_whole_json, kind_of
 
 JOINING = {"np.concatenate", "numpy.concatenate", "np.append", "numpy.append", "np.hstack", "torch.cat"}
 _OF_PARTS = JOINING | {"pd.concat", "pandas.concat", "pl.concat", "np.vstack", "np.stack", "torch.stack"}

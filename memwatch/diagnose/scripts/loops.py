@@ -3,16 +3,8 @@
 import ast
 from dataclasses import dataclass
 
-from memwatch.diagnose.scripts.kinds import (
-    Kind,
-    Names,
-    dotted,
-    is_bounded,
-    is_data,
-    kind_of,
-    names_in,
-    reads_in_pieces,
-)
+from memwatch.diagnose.scripts.expressions import dotted, is_bounded, names_in
+from memwatch.diagnose.scripts.kinds import Kind, Names, is_data, kind_of, reads_in_pieces
 
 _LETTING_GO = {"clear", "pop", "popleft"}
 

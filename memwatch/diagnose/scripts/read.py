@@ -9,22 +9,10 @@ import warnings
 from dataclasses import dataclass
 
 from memwatch.diagnose.scripts.clearance import Doubt, doubts_in
+from memwatch.diagnose.scripts.expressions import dotted, has_encoder, is_encoder, is_plain, names_in
 from memwatch.diagnose.scripts.hits import WORDS, Hit, NotFollowed, Pattern
 from memwatch.diagnose.scripts.imports import with_usual_names
-from memwatch.diagnose.scripts.kinds import (
-    PARQUET,
-    TABLES,
-    Kind,
-    dotted,
-    has_encoder,
-    holds_all,
-    is_encoder,
-    is_plain,
-    is_whole_read,
-    kind_of,
-    names_in,
-    takes_everything,
-)
+from memwatch.diagnose.scripts.kinds import PARQUET, TABLES, Kind, holds_all, is_whole_read, kind_of, takes_everything
 from memwatch.diagnose.scripts.library_calls import JOINING, pattern_of_call
 from memwatch.diagnose.scripts.scopes import Given, ScopeVisitor
 

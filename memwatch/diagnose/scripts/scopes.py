@@ -4,7 +4,8 @@ import ast
 import re
 from collections.abc import Mapping
 
-from memwatch.diagnose.scripts.kinds import Kind, dotted, has_encoder, kind_of, names_in
+from memwatch.diagnose.scripts.expressions import dotted, has_encoder, names_in
+from memwatch.diagnose.scripts.kinds import Kind, kind_of
 from memwatch.diagnose.scripts.loops import Loop, loop_of
 
 Given = Mapping[tuple[str, str], Kind]  # what own functions are given: function and parameter

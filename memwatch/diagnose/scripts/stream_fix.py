@@ -14,8 +14,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memwatch.diagnose.scripts.expressions import dotted, keyword_of, names_in
 from memwatch.diagnose.scripts.hits import Pattern
-from memwatch.diagnose.scripts.kinds import dotted, keyword_of, names_in
 from memwatch.diagnose.scripts.read import read_script
 
 _OF_LIST = (Pattern.TOKEN_LIST, Pattern.LIST_TO_ARRAY)

@@ -1,0 +1,103 @@
+"""What an expression is by its form alone: a name, a call with a keyword, a loop that ends soon, an encoder."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+# Files that are small by their nature: a program's own source, its settings, a vocabulary.
+_SMALL = re.compile(
+    r"(?i)^/(proc|sys|etc)/|\.(py|md|rst|toml|ya?ml|cfg|ini|env|lock|css|html|sql)$"
+    r"|(config|settings|vocab|encoder|merges|meta|params|tokenizer|manifest|package|schema|index|version|license|readme)"
+)
+_ENCODERS = re.compile(r"(?:batch_)?encode(?:_\w+)?|(?:\w+_)?tokeni[sz]er?(?:_\w+)?")
+_CODECS = {"encoding", "enc", "codec", "charset", "errors"}
+WRAPPERS = {"tqdm", "tqdm.tqdm", "enumerate", "iter", "reversed", "sorted", "zip", "islice", "itertools.islice"}
+
+
+def dotted(node: ast.expr) -> str:
+    """'np.array' of that expression; of something longer, its end: '.read'."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return ""
+
+
+def keyword_of(node: ast.Call, name: str) -> ast.expr | None:
+    return next((keyword.value for keyword in node.keywords if keyword.arg == name), None)
+
+
+def names_in(node: ast.AST) -> Iterator[str]:
+    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+
+
+def is_bounded(node: ast.expr) -> bool:
+    """A loop over it ends soon: a literal, or a range of a number that is written there."""
+    if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict | ast.Constant):
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    name = dotted(node.func)
+    if name == "range":
+        return all(isinstance(each, ast.Constant) for each in node.args)
+    return is_slice_of_few(node) or (name in WRAPPERS and bool(node.args) and is_bounded(node.args[0]))
+
+
+def is_slice_of_few(node: ast.Call) -> bool:
+    """islice(f, 100) ends soon; islice(f, 0, None) does not."""
+    if dotted(node.func).rpartition(".")[2] != "islice" or len(node.args) < 2:
+        return False
+    stop = node.args[1] if len(node.args) == 2 else node.args[2]
+    return isinstance(stop, ast.Constant) and isinstance(stop.value, int)
+
+
+def is_plain(test: ast.expr) -> bool:
+    """It leaves out what is empty or short, and no more: 'if line', 'if not line.strip()', 'if len(line) > 20'."""
+    if isinstance(test, ast.UnaryOp):
+        return is_plain(test.operand)
+    if isinstance(test, ast.BoolOp):
+        return all(map(is_plain, test.values))
+    if isinstance(test, ast.Compare):
+        if isinstance(test.ops[0], ast.NotIn | ast.NotEq | ast.IsNot):
+            return True  # if line not in seen, if score != 0: all but some
+        return any(isinstance(each, ast.Call) and dotted(each.func) == "len" for each in ast.walk(test))
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
+        return True  # keep(line), is_english(line): a filter of one's own passes much of what it is given
+    is_call = isinstance(test, ast.Call) and dotted(test.func).endswith(("strip", "isspace"))
+    return isinstance(test, ast.Name) or is_call
+
+
+def is_encoder(node: ast.expr) -> bool:
+    """enc.encode_ordinary(...), tokenize(...); not text.encode('utf-8'), which gives bytes."""
+    if not isinstance(node, ast.Call) or not node.args:
+        return False
+    name = dotted(node.func).rpartition(".")[2]
+    if _ENCODERS.fullmatch(name) is None:
+        return False
+    first = node.args[0]
+    is_codec = isinstance(first, ast.Constant) or (isinstance(first, ast.Name) and first.id in _CODECS)
+    return not (name == "encode" and is_codec)
+
+
+def has_encoder(node: ast.AST) -> bool:
+    return any(is_encoder(each) for each in ast.walk(node) if isinstance(each, ast.expr))
+
+
+def is_small(node: ast.AST) -> bool:
+    """Does it name a file that is small by its nature?"""
+    texts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    words = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+    return any(_SMALL.search(text) for text in (*texts, *words) if text != "utf-8")
+
+
+def is_for_writing(node: ast.Call) -> bool:
+    mode = keyword_of(node, "mode") or next(iter(node.args[1:2]), None)
+    return isinstance(mode, ast.Constant) and isinstance(mode.value, str) and any(c in mode.value for c in "wax")
+
+
+def is_empty(node: ast.expr) -> bool:
+    return isinstance(node, ast.List | ast.Tuple) and not node.elts
+
+
+def is_minus_one(node: ast.expr) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
