@@ -15,11 +15,15 @@ from memwatch.diagnose.logs.fault_values import KernelBug, Lockup
 MOST_FRAMES = 60  # of one stack; it is followed by registers and by other lines
 
 _HUNG = re.compile(
-    r"(?:INFO: )?task (?P<name>.*):(?P<pid>\d+) (?:<.*> )?blocked.* for more than (?P<seconds>\d+) seconds"
+    r"(?:INFO: )?task (?P<name>.{1,64}):(?P<pid>\d+) (?:<.{1,32}> )?blocked.{0,40} for more than (?P<seconds>\d+)"
+    r" seconds"
 )
 # Linux 4.9 to 4.14: a request for memory waited that long.
 _STALLED = re.compile(r"(?P<name>.{1,32}?): page allocation stalls for (?P<ms>\d+)ms")
-_OWNER = re.compile(r"INFO: task .*:\d+ is blocked on a .*? likely (?:last )?owned by task (?P<name>.*):(?P<pid>\d+)")
+_OWNER = re.compile(
+    r"INFO: task .{1,64}:\d+ is blocked on a .{1,40}? likely (?:last )?owned by task"
+    r" (?P<name>.{1,64}):(?P<pid>\d+)"
+)
 _FRAME = re.compile(r"\b(?P<function>[A-Za-z_][\w.]*)\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(?P<module>\w+)\])?")
 _PLACE = re.compile(r"\s*(?:RIP: |E?IP: |EIP is at |PC is at |pc : |NIP )")
 _COMM = re.compile(
@@ -57,7 +61,8 @@ _WAITS = tuple(
         ),
         (
             Wait.FILE_SYSTEM,
-            r"(?:xfs|ext4|btrfs|zfs|zpl|spa|txg|dmu|arc|dbuf|f2fs|bch2|fuse|nfs4?|rpc|cifs|smb2|ceph|gfs2|overlayfs|ovl|"
+            r"(?:xfs|ext4|btrfs|zfs|zpl|spa|txg|dmu|arc|dbuf|f2fs|bch2|fuse|nfs4?|rpc|cifs|smb2|ceph|gfs2|overlayfs|"
+            r"ovl|"
             r"ntfs3?)_",
         ),
         (
