@@ -9,7 +9,17 @@ import ast
 from dataclasses import dataclass
 
 from memwatch.diagnose.scripts.expressions import dotted, is_bounded, is_encoder, names_in
-from memwatch.diagnose.scripts.harmless_calls import BUILTINS, GROWING, METHODS, MODULES, is_class_name
+from memwatch.diagnose.scripts.fixed_names import callables_in, is_number, numbers_in, of_fixed_size
+from memwatch.diagnose.scripts.harmless_calls import (
+    BUILTINS,
+    GROWING,
+    HOLDING,
+    JOINING,
+    MAKING_ROOM,
+    METHODS,
+    MODULES,
+    is_class_name,
+)
 from memwatch.diagnose.scripts.kinds import LISTINGS
 from memwatch.diagnose.scripts.loops import let_go_in
 
@@ -47,6 +57,7 @@ class _Around:
 
     is_bounded: bool
     lets_go: frozenset[str]
+    targets: frozenset[str] = frozenset()
 
 
 class _Visitor(ast.NodeVisitor):
@@ -57,14 +68,14 @@ class _Visitor(ast.NodeVisitor):
             for node in ast.walk(tree)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         }
-        self._own |= {name for node in ast.walk(tree) for name in _callables(node)}
+        self._own |= {name for node in ast.walk(tree) for name in callables_in(node)}
         self._known = set(MODULES | BUILTINS)
         self._foreign: set[str] = set()  # imported from modules of which nothing is known
-        self._counters = {name for node in ast.walk(tree) for name in _numbers(node)}
+        self._counters = {name for node in ast.walk(tree) for name in numbers_in(node)}
         self._loops: list[_Around] = []
         self._function: str | None = None
         self._held: set[str] = set()  # names of what is in memory already: no stream
-        self._fixed = {name for node in ast.walk(tree) for name in _of_fixed_size(node)}
+        self._fixed = {name for node in ast.walk(tree) for name in of_fixed_size(node)}
 
     # What is known
 
@@ -96,6 +107,10 @@ class _Visitor(ast.NodeVisitor):
 
     def _is_known(self, node: ast.Call, name: str, method: str) -> bool:
         root = name.partition(".")[0]
+        if name in HOLDING or (name in MAKING_ROOM and not self._is_of_fixed_room(node)):
+            return False
+        if name in JOINING:
+            return all(map(self._is_of_one_turn, node.args[:1]))
         if root in self._foreign:
             return is_class_name(name.rpartition(".")[2]) and not node.args and not node.keywords
         if not method:
@@ -111,7 +126,8 @@ class _Visitor(ast.NodeVisitor):
             self.visit(node.iter)
             self._held |= set(names_in(node.target))
         ends_soon = not isinstance(node, ast.While) and is_bounded(node.iter)
-        self._loops.append(_Around(ends_soon, frozenset(let_go_in(node))))
+        targets = () if isinstance(node, ast.While) else names_in(node.target)
+        self._loops.append(_Around(ends_soon, frozenset(let_go_in(node)), frozenset(targets)))
         for statement in (*node.body, *node.orelse):
             self.visit(statement)
         self._loops.pop()
@@ -133,6 +149,10 @@ class _Visitor(ast.NodeVisitor):
         for target in node.targets:
             if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice | ast.Constant):
                 self._grows(node, dotted(target.value))
+            elif isinstance(target, ast.Name) and target.id in set(names_in(node.value)) - self._counters:
+                self._changes(node, target.id)  # text = text + line, rows = [*rows, row]
+            elif isinstance(target, ast.Tuple) and any(isinstance(each, ast.Starred) for each in target.elts):
+                self._gathers(node, [node.value], "an unpacking with *")
             elif self._is_held(node.value):
                 self._held |= set(names_in(target))
 
@@ -140,10 +160,32 @@ class _Visitor(ast.NodeVisitor):
         self.generic_visit(node)
         if isinstance(node.target, ast.Subscript):
             self._grows(node, dotted(node.target.value))  # counts[word] += 1: a key for every word
-        elif isinstance(node.op, ast.Add | ast.BitOr) and not _is_number(node.value):
+        elif isinstance(node.op, ast.Add | ast.BitOr) and not is_number(node.value):
             name = dotted(node.target)
             if name not in self._counters:
                 self._grows(node, name)
+
+    def visit_Starred(self, node: ast.Starred) -> None:
+        """[*lines], print(*lines): all of them at once."""
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            self._gathers(node, [node.value], "*")
+
+    def _is_of_one_turn(self, node: ast.expr) -> bool:
+        """Made of names that the loop around gives another value at every turn."""
+        given = {name for loop in self._loops for name in loop.lets_go | loop.targets} | self._held
+        return set(names_in(node)) <= given
+
+    def _is_of_fixed_room(self, node: ast.Call) -> bool:
+        """np.empty((shard_size,)), where shard_size begins as a number; np.load(path, mmap_mode='r')."""
+        if dotted(node.func) == "np.load":
+            return any(keyword.arg == "mmap_mode" for keyword in node.keywords)
+        return bool(node.args) and set(names_in(node.args[0])) <= self._counters | {"args", "np", "self"}
+
+    def _changes(self, node: ast.AST, name: str) -> None:
+        """A name that is made of itself: it grows, unless every turn gives it another value."""
+        if not any(name in loop.targets for loop in self._loops):
+            self._grows(node, name)
 
     def _grows(self, node: ast.AST, name: str) -> None:
         loops = [loop for loop in self._loops if not loop.is_bounded]
@@ -203,46 +245,3 @@ def _owner(func: ast.expr) -> str:
 
 def _is_text(func: ast.expr) -> bool:
     return isinstance(func, ast.Attribute) and isinstance(func.value, ast.Constant)
-
-
-def _callables(node: ast.AST) -> set[str]:
-    """key = lambda row: ...; from functools import partial, and work = partial(...)."""
-    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Lambda):
-        return set()
-    return {name for target in node.targets for name in names_in(target)}
-
-
-def _of_fixed_size(node: ast.AST) -> set[str]:
-    """bar = tqdm(...), digest = hashlib.md5(): their update() keeps nothing."""
-    bound = []
-    if isinstance(node, ast.Assign):
-        bound = [(target, node.value) for target in node.targets]
-    elif isinstance(node, ast.With | ast.AsyncWith):
-        bound = [(item.optional_vars, item.context_expr) for item in node.items if item.optional_vars is not None]
-    calls = [(target, dotted(value.func)) for target, value in bound if isinstance(value, ast.Call)]
-    return {dotted(target) for target, name in calls if name.partition(".")[0] in ("tqdm", "hashlib", "trange")}
-
-
-def _numbers(node: ast.AST) -> set[str]:
-    """Names that begin as a number: n = 0; n += 1 counts, and holds nothing."""
-    if isinstance(node, ast.Assign) and _is_number(node.value):
-        return {dotted(target) for target in node.targets if isinstance(target, ast.Name | ast.Attribute)}
-    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
-        pairs = [
-            (each, value)
-            for target in node.targets
-            if isinstance(target, ast.Tuple) and len(target.elts) == len(node.value.elts)
-            for each, value in zip(target.elts, node.value.elts, strict=True)
-        ]
-        return {dotted(each) for each, value in pairs if _is_number(value)}
-    if isinstance(node, ast.AnnAssign) and node.value is not None and _is_number(node.value):
-        return {dotted(node.target)}
-    return set()
-
-
-def _is_number(node: ast.expr) -> bool:
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, int | float)
-    if isinstance(node, ast.UnaryOp):
-        return _is_number(node.operand)
-    return isinstance(node, ast.Call) and dotted(node.func) in ("len", "int", "float", "time.time", "sum")

@@ -53,6 +53,17 @@ METHODS = _words(
     """
 )
 
+# Not harmless, though their modules are: they read a whole file, keep all they go through, or make room for it at once.
+HOLDING = _words(
+    """
+    json.load pickle.load ujson.load marshal.load np.fromfile np.loadtxt np.genfromtxt np.fromiter functools.reduce
+    reduce itertools.tee tee itertools.product product itertools.cycle cycle itertools.permutations
+    itertools.combinations subprocess.run subprocess.check_output subprocess.getoutput array.array os.popen
+    """
+)
+JOINING = _words("np.concatenate np.stack np.vstack np.hstack np.append np.insert")  # of parts of one piece: harmless
+MAKING_ROOM = _words("np.zeros np.ones np.empty np.full np.load")
+
 GROWING = _words("append extend add update setdefault insert appendleft extendleft put")
 
 

@@ -234,6 +234,17 @@ def test_only_a_script_of_which_every_call_is_known_gets_an_all_clear(name: str)
         "def f(docs):\n    out = []\n    while docs.more():\n        out.append(docs.get())",
         "table = duckdb.sql('select * from corpus').fetchall()",
         "getattr(library, name)(path)",
+        "with open(path) as f:\n    rows = [*f]",
+        "with open(path) as f:\n    first, *rest = f",
+        "with open(path) as f:\n    print(*f)",
+        "import functools\nwith open(path) as f:\n    text = functools.reduce(join, f)",
+        "import json\ndef load(f):\n    return json.load(f)",
+        "def grow(stream, text):\n    for line in stream:\n        text = text + line",
+        "def grow(stream, text):\n    for line in stream:\n        text = f'{text}{line}'",
+        "def grow(stream, rows):\n    for row in stream:\n        rows = (rows, row)",
+        "import numpy as np\ndef room(total):\n    return np.empty(total, dtype=np.uint16)",
+        "import numpy as np\ndef join(parts):\n    return np.concatenate(parts)",
+        "import itertools\nwith open(path) as f:\n    for line in itertools.cycle(f):\n        print(line)",
     ],
 )
 def test_what_is_not_known_keeps_the_all_clear_away(source: str) -> None:
