@@ -1,4 +1,4 @@
-"""The line between a job and whoever runs it. `memwatch.job` tells what is said on it, and is the public face."""
+"""The connection between a job and its guard. `memwatch.job` documents the messages, and is the public API."""
 
 import json
 import os
@@ -24,7 +24,7 @@ MOST_LINES_AT_ONCE = 2048  # no message is so short that more of them make a rea
 
 
 class Channel:
-    """One end of the line. Sending never blocks: whoever does not listen misses something."""
+    """One end of the connection. Sending never blocks: a peer that does not read misses messages."""
 
     def __init__(self, line: socket.socket) -> None:
         line.setblocking(False)

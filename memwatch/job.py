@@ -1,4 +1,4 @@
-"""The line between a job and whoever runs it: progress goes up, commands come down.
+"""The connection between a job and its guard: progress goes up, commands come down.
 
 In a script of your own, to be run by `memwatch run -- python script.py`:
 

@@ -24,9 +24,7 @@ from memwatch.model.units import format_size
 from memwatch.on_linux import IS_LINUX
 from memwatch.probe.cgroup_paths import memory_mount
 from memwatch.probe.cgroups import memory_sample
-from memwatch.probe.machine import Machine, disk_free_bytes
-
-GPU_WAIT_S = 2.0
+from memwatch.probe.machine import Machine, disk_free_bytes, sample_with_gpus
 
 
 class Word(StrEnum):
@@ -49,7 +47,7 @@ def all_checks(
 ) -> list[Check]:
     machine = Machine(proc_root, sys_root, self_pid=self_pid)
     try:
-        sample = _sample(machine)
+        sample = sample_with_gpus(machine, time.time())
         missing = dict(machine.missing())
     finally:
         machine.close()
@@ -229,16 +227,6 @@ def package_check(name: str, packages: list[str], why: str) -> Check:
         if _is_installed(package):
             return Check(name, Word.OK, f"read with {package}")
     return Check(name, Word.MISSING, f"{packages[-1]} is not installed", why, f"pip install {packages[-1]}")
-
-
-def _sample(machine: Machine) -> Sample:
-    """With the GPUs, whose drivers may take a while."""
-    deadline_s = time.monotonic() + GPU_WAIT_S
-    sample = machine.sample(time.monotonic(), time.time(), ())
-    while IS_LINUX and sample.gpus is None and time.monotonic() < deadline_s:
-        time.sleep(0.05)
-        sample = machine.sample(time.monotonic(), time.time(), ())
-    return sample
 
 
 def _gpu(gpu: Gpu) -> str:

@@ -228,7 +228,7 @@ class Front:
                     self._mind_terminal(is_paused=bool(new))
 
     def _mind_terminal(self, is_paused: bool) -> None:
-        """Where nobody sees what signals wait for a stopped job, Ctrl-C in a pause must reach us instead."""
+        """Where pending signals of a stopped job cannot be read, Ctrl-C in a pause must reach this process instead."""
         if is_paused and self._has_terminal:
             self._take_terminal()
             self._has_terminal = False
@@ -243,7 +243,7 @@ class Front:
             print(f"memwatch: {printable(event['text'])}", file=sys.stderr)
 
     def _continue_what_guard_stopped(self) -> None:
-        """The guard is gone; if it has died in a pause, and its watcher with it, nobody else would (watcher.py)."""
+        """The guard has died. If its watcher died too, no other process ends the pause (watcher.py)."""
         from memwatch.guard.send_signal import signal_process
 
         for pid, start_ticks in self._stopped_by_guard:
@@ -336,7 +336,7 @@ class Front:
             self._read_signals()
 
     def _drain_terminal(self, pid: int) -> None:
-        """A job whose terminal nobody reads would soon wait for ever to write; so it is read here, to the end."""
+        """Read the terminal of the job to the end: if it is not read, the job blocks when it writes."""
         while self._job_terminal is not None and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             if not self._show_terminal(DRAIN_INTERVAL_S):
                 return

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from memwatch.guard import system
+from memwatch.signal_wakeup import SignalWakeup
 
 # struct signalfd_siginfo: number, errno, code, sender's pid, and 112 bytes that are not used here.
 _RECORD = struct.Struct("IiiI112x")
@@ -64,16 +65,11 @@ class HandlerReader:
     """
 
     def __init__(self) -> None:
-        self._fd, bell = os.pipe()
-        os.set_blocking(self._fd, False)
-        os.set_blocking(bell, False)
-        signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
         self._numbers = signal.valid_signals() - _NOT_HANDLED
-        for number in self._numbers:
-            signal.signal(number, lambda number, frame: None)
+        self._wakeup = SignalWakeup(self._numbers)
 
     def fileno(self) -> int:
-        return self._fd
+        return self._wakeup.fileno()
 
     @contextmanager
     def receiving(self) -> Iterator[None]:
@@ -86,8 +82,5 @@ class HandlerReader:
 
     def read(self) -> list[ReceivedSignal]:
         """What has arrived, without what children cause."""
-        try:
-            data = os.read(self._fd, _READ_AT_ONCE)
-        except BlockingIOError:
-            return []
-        return [ReceivedSignal(number, is_from_kernel=False) for number in data if number != signal.SIGCHLD]
+        numbers = self._wakeup.read()
+        return [ReceivedSignal(number, is_from_kernel=False) for number in numbers if number != signal.SIGCHLD]

@@ -1,4 +1,4 @@
-"""Samples the inputs, reads the machine and the disk, and says what a job would make and take."""
+"""Samples the inputs, reads the machine and the disk, and estimates the output and the cost of the job."""
 
 import os
 import random

@@ -55,7 +55,7 @@ def as_lines(found: Outlook, width: int) -> list[str]:
 
 
 def _row(label: str, text: str, word: str, width: int) -> list[str]:
-    """A label, what there is to say, and in a column on the right what that means; below, where it is too wide."""
+    """A label, a text, and its assessment in a column on the right, or below if the text is too wide."""
     room = max(width - LABEL_WIDTH, 20)
     lines = textwrap.wrap(printable(text), room, break_long_words=False) or [""]
     if word and len(lines) == 1 and len(lines[0]) + 2 + len(word) <= room:

@@ -167,7 +167,7 @@ class Actor:
 
 def _result(reached: list[int], refused: list[int], done: str) -> str:
     if not refused:
-        return "done" if reached else "nobody was there"
+        return "done" if reached else "no process was left"
     total = len(reached) + len(refused)
     belong = "belongs" if len(refused) == 1 else "belong"
     were = "was" if len(refused) == 1 else "were"

@@ -72,7 +72,7 @@ def connect(journal_path: str) -> Channel:
             raise MemwatchError(f"the guard of {journal_path} belongs to another user")
     except OSError as error:
         line.close()
-        raise MemwatchError("that run is over, or cannot be joined; memwatch runs tells how it went") from error
+        raise MemwatchError("that run has ended, or does not answer; to see how it ended: memwatch runs") from error
     except MemwatchError:
         line.close()
         raise

@@ -2,11 +2,11 @@
 
 import selectors
 import signal
-import socket
 from collections.abc import Callable
 from types import FrameType
 
 from memwatch.guard.spawn import HANDLED, IGNORED
+from memwatch.signal_wakeup import SignalWakeup
 
 
 class OwnSignals:
@@ -24,22 +24,17 @@ class OwnSignals:
         self._pass_sigterm_on = pass_sigterm_on
         self._children_changed = children_changed
         self._got_sigterm = False
-        self._readable, self._writable = socket.socketpair()
-        self._readable.setblocking(False)
-        self._writable.setblocking(False)
-        signal.set_wakeup_fd(self._writable.fileno(), warn_on_full_buffer=False)
+        self._wakeup = SignalWakeup(HANDLED, self._note)
         for number in IGNORED:
             signal.signal(number, signal.SIG_IGN)
-        for number in HANDLED:
-            signal.signal(number, self._note)
-        selector.register(self._readable, selectors.EVENT_READ, self._handle)
+        selector.register(self._wakeup, selectors.EVENT_READ, self._handle)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if number == signal.SIGTERM:
             self._got_sigterm = True
 
     def _handle(self) -> None:
-        self._readable.recv(4096)
+        self._wakeup.read()
         if self._got_sigterm:
             self._got_sigterm = False
             self._pass_sigterm_on()

@@ -55,7 +55,7 @@ class GuardId:
 
 
 def may_be_alive(guard: GuardId | None, age_s: float) -> bool:
-    """Whether a journal written that long ago, by that guard if it says so, may still be written."""
+    """Whether the guard that wrote a journal may still be alive; without its id, by the age of the journal."""
     if guard is None:
         return age_s < NEW_S
     alive = guard.is_alive()

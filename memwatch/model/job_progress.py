@@ -1,4 +1,4 @@
-"""What a job says of its progress, as far as it can be shown: a job may say anything, and a journal may be forged."""
+"""The progress that a job reports, checked: a job may report anything, and a journal may be forged."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Progress bars in a job's own output: how far it is, and how long it says that it takes, without asking it.
+"""Progress bars in a job's own output: its progress and ETA, where it does not use the job API.
 
     tqdm      epochs:  45%|████▌     | 45/100 [00:04<00:05,  9.9it/s]
     rich      Downloading... ━━━━━━━━━━━━╸━━━━━━━━━━━  60% 0:00:01

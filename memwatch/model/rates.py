@@ -1,4 +1,4 @@
-"""Change: what the machine's counters say of the time between two samples."""
+"""Change: rates between two samples, from the machine's counters."""
 
 from dataclasses import dataclass
 

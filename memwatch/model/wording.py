@@ -29,7 +29,7 @@ def ending(event: Mapping[str, object]) -> str:
         return f"the job {how} after an OOM kill by the kernel"
     if number is not None:
         return f"the job was killed by {signal_name(number)} (not sent by memwatch)"
-    return "the job is done" if code == 0 else f"the job ended with code {code}"
+    return "the job finished" if code == 0 else f"the job ended with code {code}"
 
 
 def signal_name(number: object) -> str:
@@ -73,12 +73,12 @@ def closing_line(summary: RunSummary) -> str:
 
 
 def needs_care(event: Mapping[str, object]) -> bool:
-    """Whether the user should know of it even where memwatch is to say as little as it can."""
+    """Whether the closing line is needed even if memwatch is to print as little as possible."""
     return _asks_why(event) or bool(_count(event.get("left_behind")))
 
 
 def _asks_why(event: Mapping[str, object]) -> bool:
-    """Whether memory may have ended it, so that a diagnosis has something to say."""
+    """Whether memory may be the cause, so that `diagnose` can explain it."""
     if event.get("by") == "guard" or event.get("kernel_oom"):
         return True
     return event.get("by") is None and event.get("signal") == signal.SIGKILL

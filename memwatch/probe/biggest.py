@@ -52,7 +52,7 @@ class ProcessSizes:
 
 
 class Biggest:
-    """The biggest processes that are not the job's, each time somebody asks."""
+    """The biggest processes that are not the job's, read on demand."""
 
     def __init__(self, proc_root: str, in_background: bool) -> None:
         self._proc_root = proc_root

@@ -8,6 +8,7 @@ sample carries the tuple of the last reading. In danger more may be spent: TREE_
 import os
 import time
 from collections.abc import Collection
+from dataclasses import replace
 from heapq import nlargest
 
 from memwatch.model.sample import JobCounters, Limit, Memory, Process, Sample
@@ -27,6 +28,7 @@ _LARGEST_CHILDREN = 4
 OTHERS_INTERVAL_S = 10.0
 OTHERS_SHARE = 0.001
 DISK_INTERVAL_S = 1.0
+GPU_WAIT_S = 2.0
 TREE_SHARE = 0.004
 TREE_SHARE_URGENT = 0.05
 # psutil reads the job by listing every process of the machine: 6 ms with 150, ten times what /proc takes. With less, a
@@ -36,7 +38,7 @@ PORTABLE_TREE_SHARE_URGENT = 0.2
 
 
 class Machine:
-    """Reads no clock: the caller says what time it is. `output_folder` is where disk space is watched.
+    """Reads no clock: the caller passes the time. `output_folder` is where disk space is watched.
 
     It looks at the processes that are not the job's only once in `others_interval_s`. `in_background` is for programs
     that must never wait: what can block is read on threads, and arrives some samples later. `job_cgroup_folder` is a
@@ -237,3 +239,13 @@ def disk_free_bytes(folder: str) -> int | None:
     except OSError:
         return None  # It may even be that the working folder was removed.
     return status.f_bavail * status.f_frsize
+
+
+def sample_with_gpus(machine: Machine, t: float) -> Sample:
+    """For commands that sample once: waits for the GPUs, whose drivers may take a while."""
+    begun_s = time.monotonic()
+    sample = machine.sample(begun_s, t, ())
+    while IS_LINUX and sample.gpus is None and time.monotonic() < begun_s + GPU_WAIT_S:
+        time.sleep(0.05)
+        sample = replace(machine.sample(time.monotonic(), t, ()), others=sample.others)
+    return sample

@@ -35,7 +35,7 @@ class OwnMemory:
         self._own_shmem_bytes = 0
 
     def hold(self, held_bytes: int, shmem_bytes: int, is_alone: bool) -> None:
-        """What a sample reads. `shmem_bytes` is the shared memory it has mapped, whoever else has, too."""
+        """What a sample reads. `shmem_bytes` is shared memory that it has mapped; others may have mapped it too."""
         shared = held_bytes if self._shared_bytes is None else self._shared_bytes
         # What a process has given back of the shared part, it shares no longer.
         self._shared_bytes = 0 if is_alone else min(shared, held_bytes)

@@ -1,4 +1,4 @@
-"""How far a job is that does not say so itself: the position in the largest file it reads.
+"""Progress of a job that does not report it: the position in the largest file it reads.
 
 The links in /proc/PID/fd and the positions in fdinfo are read without a lock of the process. But the size of a file is
 asked of its file system, and one of the network, or one that a stopped process serves (FUSE), may never answer. So a

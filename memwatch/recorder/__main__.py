@@ -14,6 +14,7 @@ from memwatch.on_linux import IS_LINUX
 from memwatch.probe.biggest import ProcessSizes
 from memwatch.probe.machine import Machine
 from memwatch.recorder.recording import Recorder, RecorderSettings
+from memwatch.signal_wakeup import SignalWakeup
 
 if TYPE_CHECKING:
     from memwatch.probe.portable import PortableBiggest
@@ -22,19 +23,19 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def main(settings: RecorderSettings) -> int:
-    ending = _Ending()
+    wakeup = SignalWakeup(SIGNALS)
     log = MachineLog(["memwatch", "record"], {"interval_s": settings.interval_s})
     # It asks for the processes itself, when it has something to write.
     machine = Machine(output_folder=state_path(), others_interval_s=float("inf"))
     recorder = Recorder(machine, _process_sizes(), log, settings)
     _say(f"recording this machine every {settings.interval_s:g} s in {machine_path()}; stop it with Ctrl-C")
-    told: str | None = None
+    shown: str | None = None
     while True:
         wait_s = recorder.look()
-        if log.journal.problem != told:
-            told = log.journal.problem
-            _say(told or "recording works again")
-        number = ending.wait(wait_s)
+        if log.journal.problem != shown:
+            shown = log.journal.problem
+            _say(shown or "recording works again")
+        number = _received(wakeup, wait_s)
         if number is not None:
             recorder.end(number)
             return ExitCode.OK
@@ -48,22 +49,13 @@ def _process_sizes() -> "ProcessSizes | PortableBiggest":
     return PortableBiggest()
 
 
-class _Ending:
-    """A signal to end, waited for between looks, so that it ends no line in the middle.
+def _received(wakeup: SignalWakeup, wait_s: float) -> int | None:
+    """A signal to end. It is waited for between samples, so that no line ends in the middle.
 
-    Not by sigtimedwait: Python's gives back a signal that nobody sent when it was stopped and continued meanwhile.
+    Not by sigtimedwait: Python's returns a signal that was not sent if the process was stopped and continued meanwhile.
     """
-
-    def __init__(self) -> None:
-        self._heard, bell = os.pipe()
-        os.set_blocking(bell, False)
-        signal.set_wakeup_fd(bell)
-        for number in SIGNALS:
-            signal.signal(number, lambda number, frame: None)
-
-    def wait(self, seconds: float) -> int | None:
-        is_heard = select.select([self._heard], [], [], seconds)[0]
-        return os.read(self._heard, 1)[0] if is_heard else None
+    numbers = wakeup.read() if select.select([wakeup], [], [], wait_s)[0] else []
+    return numbers[0] if numbers else None
 
 
 def _say(sentence: str) -> None:

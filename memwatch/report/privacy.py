@@ -1,4 +1,4 @@
-"""What a page must not tell to whoever gets it sent: paths, user and host names. `Redactor` takes them out of a text.
+"""What a page must not disclose: paths, user and host names. `Redactor` takes them out of a text.
 
 Lines of logs and of a job's output are not shown at all, only what was read from them (`Quoted`). Command lines are
 left out where they are read (`program_name`). The system's own paths stay: advice names them.

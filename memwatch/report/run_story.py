@@ -85,7 +85,7 @@ class RunStory:
 
     @property
     def spans_days(self) -> bool:
-        """Then a time of day alone says too little."""
+        """Whether times of day need a date."""
         return self.span_s > 86400
 
     @property

@@ -1,10 +1,10 @@
 """Signals, turned into something a loop can wait for."""
 
 import signal
-import socket
 from types import FrameType
 
 from memwatch.errors import Interrupted
+from memwatch.signal_wakeup import SignalWakeup
 
 ASK_TO_STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ASK_FOR_SHARDS = signal.SIGUSR1
@@ -17,20 +17,15 @@ class Signals:
         self.patient = False
         self.stop: int | None = None
         self.shard = False
-        self.wakeup, self._ring = socket.socketpair()
-        self.wakeup.setblocking(False)
-        self._ring.setblocking(False)
-        self.install()
+        # Not those that the caller wants to be ignored, as nohup does.
+        numbers = [each for each in (*ASK_TO_STOP, ASK_FOR_SHARDS) if signal.getsignal(each) is not signal.SIG_IGN]
+        self.wakeup = SignalWakeup(numbers, self._note)
         # Blocked since the process began: what came since then comes now.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (*ASK_TO_STOP, ASK_FOR_SHARDS))
 
     def install(self) -> None:
         """Again after a library has put its own handlers there."""
-        signal.set_wakeup_fd(self._ring.fileno(), warn_on_full_buffer=False)
-        for number in (*ASK_TO_STOP, ASK_FOR_SHARDS):
-            # Whoever started us may have wanted a signal to be ignored, as nohup does.
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._note)
+        self.wakeup.install()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if number == ASK_FOR_SHARDS:
@@ -47,8 +42,5 @@ class Signals:
             signal.signal(number, signal.SIG_IGN)
 
     def drain(self) -> None:
-        try:
-            while self.wakeup.recv(4096):
-                pass
-        except BlockingIOError:
+        while self.wakeup.read():
             pass

@@ -44,7 +44,7 @@ def known_names() -> list[str]:
 
 
 def theme_for(name: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The name of a theme; `auto` goes by what some terminals say of their background."""
+    """The name of a theme; `auto` uses COLORFGBG, which some terminals set."""
     if environment.get("NO_COLOR"):
         return NAMES["ansi"]  # The terminal's own two, and no others.
     if name != "auto":

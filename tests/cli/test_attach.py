@@ -73,7 +73,7 @@ def test_a_run_that_is_over_cannot_be_joined(state: Path) -> None:
     assert memwatch("run", "--", "true").code == 0
     done = memwatch("attach")
     assert done.code == 1
-    assert error_of(done) == "memwatch: that run is over, or cannot be joined; memwatch runs tells how it went"
+    assert error_of(done) == "memwatch: that run has ended, or does not answer; to see how it ended: memwatch runs"
 
 
 def test_there_may_be_no_run_at_all() -> None:

@@ -56,7 +56,7 @@ def test_a_pause_says_how_much_must_be_free_and_who_is_biggest(facts: dict[str, 
 def test_a_short_run_about_which_there_is_nothing_to_say_leaves_standard_error_to_the_job() -> None:
     assert said(START, {"t": 1001.0, "event": "exit", "code": 3}) == []
     (line,) = said(START, {"t": 1060.0, "event": "exit", "code": 0, "peak_job_bytes": 5 << 20})
-    assert line == "memwatch: the job is done in 1 min 00 s; peak memory 5.0 MiB"
+    assert line == "memwatch: the job finished in 1 min 00 s; peak memory 5.0 MiB"
 
 
 def test_a_real_run_with_progress_closes_with_its_peak(tmp_path: Path) -> None:
@@ -65,13 +65,13 @@ def test_a_real_run_with_progress_closes_with_its_peak(tmp_path: Path) -> None:
     done = memwatch("run", "--record", tmp_path / "run.jsonl", "tokenize", text)
     assert done.code == 0
     last = done.err.splitlines()[-1]
-    assert re.fullmatch(r"memwatch: the job is done in [\dmins. ]+; peak memory \d+\.\d MiB", last), done.err
+    assert re.fullmatch(r"memwatch: the job finished in [\dmins. ]+; peak memory \d+\.\d MiB", last), done.err
 
 
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        ({"code": 0}, "the job is done"),
+        ({"code": 0}, "the job finished"),
         ({"code": 9}, "the job ended with code 9"),
         ({"code": 143, "signal": 15}, "the job was killed by SIGTERM (not sent by memwatch)"),
         (
@@ -91,12 +91,12 @@ def test_every_view_calls_an_end_the_same(event: dict[str, object], words: str) 
 
 def test_what_is_not_known_is_left_out_of_the_closing_line() -> None:
     assert closing_line(RunSummary(code=4)) == "the job ended with code 4"
-    assert closing_line(RunSummary(None, {"code": 0, "left_behind": 1 << 40})) == "the job is done"
+    assert closing_line(RunSummary(None, {"code": 0, "left_behind": 1 << 40})) == "the job finished"
 
 
 def test_a_job_that_leaves_a_process_behind_is_told_of_also_after_a_short_run() -> None:
     end = {"t": 1001.0, "event": "exit", "code": 0, "left_behind": 1}
-    assert said(START, end) == ["memwatch: the job is done in 1.0 s; 1 of its processes runs on without a guard"]
+    assert said(START, end) == ["memwatch: the job finished in 1.0 s; 1 of its processes runs on without a guard"]
 
 
 def test_a_failing_job_of_a_script_is_not_commented_on() -> None:

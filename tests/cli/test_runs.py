@@ -70,7 +70,7 @@ def test_a_run_that_is_paused_is_not_called_running() -> None:
     journal.action("pause", [7], "guard", "done")
     (run,) = json.loads(memwatch("runs", "--json").out)["runs"]
     assert (run["state"], run["ended_t"]) == ("paused", None)
-    journal.action("resume", [], "user", "nobody was there")
+    journal.action("resume", [], "user", "no process was left")
     assert json.loads(memwatch("runs", "--json").out)["runs"][0]["state"] == "paused"
     journal.action("resume", [7], "guard", "done", brief=True)
     assert json.loads(memwatch("runs", "--json").out)["runs"][0]["state"] == "paused", "it is only tried"

@@ -16,7 +16,7 @@ def picture(*events: dict[str, object]) -> Picture:
 
 def test_a_run_that_went_well_is_one_line() -> None:
     ended = picture(script.start(), *script.seconds(3, lambda s: 2.0), script.ended(75))
-    assert summary(ended, UNICODE, 0) == "memwatch: ✓ the job is done in 1 min 15 s; peak memory 2.0 GiB"
+    assert summary(ended, UNICODE, 0) == "memwatch: ✓ the job finished in 1 min 15 s; peak memory 2.0 GiB"
 
 
 def test_after_a_stop_it_says_why_and_where_to_read_more() -> None:

@@ -60,7 +60,7 @@ def test_the_tokenizer_is_paused_resumed_and_sharded_and_loses_no_token(
         terminal.press("s")
         terminal.see("◆ shards")
         assert terminal.end() == 0
-        assert "the job is done" in terminal.text
+        assert "the job finished" in terminal.text
     shards = sorted(out.glob("train_shard_*.bin"))
     assert len(shards) >= 2, "it did switch"
     assert np.array_equal(np.concatenate([read_tokens(shard) for shard in shards]), tokens)

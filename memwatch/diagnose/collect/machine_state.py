@@ -1,7 +1,6 @@
 """The machine as it is now: memory, swap, pressure, settings, disks, the biggest processes."""
 
 import os
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -12,9 +11,8 @@ from memwatch.model.sample import Process, Sample
 from memwatch.model.units import KIB, MIB, format_duration, format_size
 from memwatch.on_linux import IS_LINUX
 from memwatch.probe.files import number_after, read_file, read_number
-from memwatch.probe.machine import Machine
+from memwatch.probe.machine import Machine, sample_with_gpus
 
-GPU_WAIT_S = 2.0
 MUCH_DIRTY_BYTES = 256 * MIB
 
 
@@ -28,7 +26,7 @@ def read_state(
 ) -> State:
     machine = Machine(proc_root, sys_root, self_pid=self_pid)
     try:
-        sample = _sample(machine, now_t)
+        sample = sample_with_gpus(machine, now_t)
     finally:
         machine.close()
     if not IS_LINUX:
@@ -88,16 +86,6 @@ def _dirty_limit(settings: Settings) -> str | None:
     if settings.dirty_bytes:
         return format_size(settings.dirty_bytes)
     return None if settings.dirty_ratio is None else f"{settings.dirty_ratio} %"
-
-
-def _sample(machine: Machine, now_t: float) -> Sample:
-    """With the GPUs, whose drivers may take a while."""
-    begun_s = time.monotonic()
-    sample = machine.sample(begun_s, now_t, ())
-    while IS_LINUX and sample.gpus is None and time.monotonic() < begun_s + GPU_WAIT_S:
-        time.sleep(0.05)
-        sample = replace(machine.sample(time.monotonic(), now_t, ()), others=sample.others)
-    return sample
 
 
 def _without_commands(sample: Sample) -> Sample:

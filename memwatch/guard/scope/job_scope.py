@@ -71,7 +71,7 @@ class JobScope:
             return
         limit_bytes = _wanted_bytes(machine, [], reserve)
         if limit_bytes is None:
-            self.facts = ScopeFacts(missing="nobody knows how much memory there is to limit")
+            self.facts = ScopeFacts(missing="the size of the memory is unknown")
             return
         deadline_s = time.monotonic() + PATIENCE_S
         swap = None if machine.memory is None else swap_max_bytes(machine.memory)

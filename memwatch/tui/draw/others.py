@@ -32,7 +32,7 @@ def one_line(picture: Picture, width: int) -> Line:
 
 
 def name(process: Process) -> str:
-    """The program's own: where it lies and what it was told do not fit here."""
+    """The name of the program, without its path and arguments; of a Python script, that name too."""
     words = process.command.split()
     if not words:
         return str(process.pid)

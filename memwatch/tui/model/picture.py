@@ -69,7 +69,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the job says of itself or, where `source` is set, what can be told from outside."""
+    """What the job reports of itself or, where `source` is set, what is read from outside."""
 
     done: float
     total: float | None = None

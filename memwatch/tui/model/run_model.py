@@ -56,7 +56,7 @@ class RunModel:
         return replace(self._now, now_t=now_t, points=points, happenings=tuple(self._happenings), output=output)
 
     def know_peak(self, job_bytes: int | None) -> None:
-        """The most the job has taken, where not every sample was told."""
+        """The peak of the job so far, where not every sample was taken."""
         if job_bytes is not None:
             self._now = replace(self._now, peak_job_bytes=max(self._now.peak_job_bytes or 0, job_bytes))
 
@@ -155,7 +155,7 @@ class RunModel:
         return max(before or 0, sample.job_bytes) if sample.job else before
 
     def _others(self, sample: Sample) -> tuple[Process, ...] | None:
-        """Nobody looks every time; what was seen last stands. memwatch's own processes are nobody's suspects."""
+        """Not every sample has them, so the last ones are kept. memwatch's own processes are left out."""
         if sample.others is None:
             return self._now.others
         return tuple(process for process in sample.others if not is_memwatch_itself(process.command))

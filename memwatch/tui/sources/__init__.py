@@ -1,4 +1,4 @@
-"""Where events come from. A source owns a Story and tells when there is something new in it."""
+"""Where events come from. A source owns a RunModel and calls back when it has changed."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -13,11 +13,11 @@ class EventSource(Protocol):
     def kind(self) -> ViewKind: ...
 
     def start(self, changed: Callable[[list[Event]], None], ended: Callable[[], None]) -> None:
-        """Inside a running event loop: from now on tell what is new, and when there is no more to come."""
+        """Inside a running event loop: from now on call `changed` with new events, and `ended` after the last one."""
 
     def stop(self) -> None: ...
 
     def picture(self) -> Picture: ...
 
     def send(self, message: Event) -> bool:
-        """A command for the guard. False if there is none to hear it."""
+        """A command for the guard. False if there is no guard."""

@@ -56,7 +56,7 @@ class LiveSource:
         return events
 
     def _input_note(self) -> list[Event]:
-        """Once, a note for a job that waits for what nobody can type."""
+        """A note, once, if the job waits for keyboard input, which it cannot get here."""
         now_s = time.monotonic()
         if self._has_told_of_input or now_s - self._input_looked_s < INPUT_LOOK_S:
             return []

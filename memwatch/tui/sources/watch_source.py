@@ -1,4 +1,4 @@
-"""The machine without a job: looked at from here, judged as the guard would."""
+"""The machine without a job: sampled in this process, with the verdicts that a guard would give."""
 
 import asyncio
 import time

@@ -41,10 +41,10 @@ def test_a_pause_tells_who_and_until_when() -> None:
 
 
 def test_an_action_that_found_nobody_changes_nothing() -> None:
-    nobody = {**script.action(10, "pause", "user"), "pids": [], "result": "nobody was there"}
+    nobody = {**script.action(10, "pause", "user"), "pids": [], "result": "no process was left"}
     picture = picture_after(script.start(), nobody)
     assert picture.state == JobState.RUNNING
-    assert picture.happenings[-1].text == "pause: nobody was there"
+    assert picture.happenings[-1].text == "pause: no process was left"
 
 
 def test_a_pause_of_some_processes_is_a_pause_and_says_what_is_missing() -> None:
