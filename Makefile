@@ -1,5 +1,6 @@
 # make demo    install into .venv, make a small text file, and tokenize it to the end
 # make test    install what the tests need, and run those that take no more than a moment each (some minutes)
+# make test-versions  run make test with Python 3.12 and 3.13, and say which of them is not installed
 # make test-all  run every test, those with real hogs, kills and long texts too (10 to 20 minutes; some need root)
 # make test-portable  test with psutil alone and every Linux-only call refused, as macOS would run it (minutes)
 # make test-cluster  kill nodes, workers, drivers and the store at 50 random moments under runs on Ray (10 minutes)
@@ -19,13 +20,14 @@
 # make clean   remove what the others made
 
 PYTHON ?= python3
-VENV := .venv
+# Another Python has an environment of its own: `make test PYTHON=python3.13` uses .venv-python3.13.
+VENV := $(if $(filter python3,$(PYTHON)),.venv,.venv-$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 TESTS ?=
 
-.PHONY: coverage demo test test-all test-busy test-portable test-cluster test-vm test-vm-short vm-guest faults soak lint \
+.PHONY: coverage demo test test-versions test-all test-busy test-portable test-cluster test-vm test-vm-short vm-guest faults soak lint \
   benign curves bench screenshots clean
 
 demo: $(VENV)/installed
@@ -39,6 +41,11 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-dev
 	@echo "== running the tests (some minutes)"
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+test-versions:
+	@for version in 3.12 3.13; do \
+	  if python$$version --version >/dev/null 2>&1; then $(MAKE) test PYTHON=python$$version || exit 1; \
+	  else echo "== python$$version does not run here; not tested with it"; fi; done
 
 test-all: $(VENV)/installed-dev
 	@echo "== running all tests (10 to 20 minutes)"
@@ -147,5 +154,5 @@ $(VENV)/installed-bench: $(VENV)/installed-dev
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo tests/benchmarks/corpus.txt tests/benchmarks/corpus.tokens .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage .coverage.*
+	rm -rf .venv .venv-* demo tests/benchmarks/corpus.txt tests/benchmarks/corpus.tokens .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage .coverage.*
 	find . -name __pycache__ -prune -exec rm -rf {} +
