@@ -42,7 +42,7 @@ def test_it_tells_what_happens_and_ends_with_the_jobs_code(tmp_path: Path) -> No
         with attach(str(journal)) as process:
             assert line_of(process).startswith("memwatch: attached: sh -c trap")
             watched.tell("pause")
-            assert line_of(process) == "memwatch: paused the job: asked for\n"
+            assert line_of(process) == "memwatch: you paused the job\n"
             watched.tell("stop")
             assert process.wait(HANG_S) == 7
             assert "stopped the job (SIGTERM)" in (process.stderr.read() if process.stderr else "")

@@ -21,7 +21,7 @@ from tests.probe.trees import SELF_PID, Tree
 @pytest.fixture(autouse=True)
 def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(checks, "GPU_WAIT_S", 0.2)
+    monkeypatch.setattr("memwatch.probe.machine.GPU_WAIT_S", 0.2)
     return tmp_path / "state"
 
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.diagnose.collect import machine_state as state_module
 from memwatch.diagnose.collect.machine_state import read_state, state_source
 from memwatch.diagnose.evidence import Settings
 from memwatch.model.units import GIB
@@ -16,7 +15,7 @@ NOW_T = 1794844800.0
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state_module, "GPU_WAIT_S", 0.1)
+    monkeypatch.setattr("memwatch.probe.machine.GPU_WAIT_S", 0.1)
 
 
 def test_settings_and_counters_are_read(tmp_path: Path) -> None:
