@@ -210,10 +210,11 @@ def input_checks() -> list[Check]:
 
     packages = {str(each.name): each.packages for each in FORMATS.values()}
     packages |= {each.name: each.packages for each in PACKINGS.values()}
-    split = [f"{each.name} in {each.split_into}" for each in FORMATS.values()]
-    from_the_front = [*PACKINGS, *(f"{name} archives" for name in ARCHIVES)]
+    found = f"{', '.join(FORMATS)}; packed: {', '.join(PACKINGS)}; archives: {', '.join(ARCHIVES)}"
+    parts = ", ".join(f"{each.name} {each.split}" for each in FORMATS.values())
     return [
-        Check("inputs", Word.OK, f"{', '.join(split)}; from the front: {', '.join(from_the_front)}"),
+        Check("inputs", Word.OK, found),
+        Check("input splitting", Word.OK, f"{parts}; packed: from the front"),
         *(
             package_check(f"{name} files", list(needed), f"{name} files cannot be tokenized")
             for name, needed in packages.items()

@@ -82,8 +82,8 @@ def _inputs(found: Outlook) -> list[str]:
 
 def _input(each: Sampled, found: Outlook, many: bool) -> str:
     source = each.source
-    packing = f", {source.packing}" if source.packing else ""
-    head = f"{printable(source.name)}   {format_size(source.size_bytes or 0)}  {source.kind}{packing}"
+    what = ", ".join(each for each in (source.kind, source.archive, source.packing) if each)
+    head = f"{printable(source.name)}   {format_size(source.size_bytes or 0)}  {what}"
     counted = "" if each.token_count is None else f", column token_count: {format_count(each.token_count)}"
     if many:
         return f"{head}  {_count_range(each.tokens)} tokens{counted}"
@@ -197,6 +197,7 @@ def _input_object(each: Sampled) -> dict[str, Any]:
         "path": each.source.name,
         "kind": each.source.kind,
         "packing": each.source.packing,
+        "archive": each.source.archive,
         "bytes": each.source.size_bytes or 0,
         "text_bytes": _whole(each.text_bytes),
         "tokens": _whole(each.tokens),

@@ -52,7 +52,7 @@ class InputFormat:
 
     name: Kind
     suffixes: tuple[str, ...]
-    split_into: str  # what several workers read parts of at once
+    split: str  # how several workers share it
     is_certain: Callable[[bytes], bool] | None = None  # by its first bytes
     packages: tuple[str, ...] = ()  # that read it
     open_rows: "Callable[..., RowReader] | None" = None
@@ -65,10 +65,10 @@ class InputFormat:
 FORMATS: dict[str, InputFormat] = {
     each.name: each
     for each in (
-        InputFormat("text", (".txt", ".text", ".md", ".rst"), "ranges of bytes"),
-        InputFormat("jsonl", (".jsonl", ".ndjson"), "ranges of lines"),
-        InputFormat("parquet", (".parquet",), "row groups", _is_parquet, ("pyarrow",), _parquet_rows),
-        InputFormat("arrow", (".arrow", ".feather"), "record batches", _is_arrow, ("pyarrow",), _arrow_rows),
+        InputFormat("text", (".txt", ".text", ".md", ".rst"), "by bytes"),
+        InputFormat("jsonl", (".jsonl", ".ndjson"), "by lines"),
+        InputFormat("parquet", (".parquet",), "by row groups", _is_parquet, ("pyarrow",), _parquet_rows),
+        InputFormat("arrow", (".arrow", ".feather"), "by record batches", _is_arrow, ("pyarrow",), _arrow_rows),
     )
 }
 _JSON_SUFFIX = ".json"
