@@ -75,9 +75,9 @@ class Guard:
         self._job_pid = job_pid
         self._started_t = started_t
         self._scope = scope
-        reclaimer = Reclaimer(scope.cgroup_folder)
-        self._confinement = Confinement(scope, reclaimer)
-        self._page_out = PageOut(reclaimer)
+        self._reclaimer = Reclaimer(scope.cgroup_folder)
+        self._confinement = Confinement(scope, self._reclaimer)
+        self._page_out = PageOut(self._reclaimer)
         self._now: tuple[Sample, Forecast] | None = None  # as of the last sample
         self._config = config = order.config
         self._watchers = watchers
@@ -243,6 +243,9 @@ class Guard:
         is_urgent = self._decisions.is_urgent
         seen = self._machine.sample(time.monotonic(), time.time(), {os.getpid()}, self._spared, is_urgent)
         sample = self._scope.seen(seen, self._reserve)
+        if self._reclaimer.folder != self._scope.cgroup_folder:  # systemd has made the scope later than was waited for.
+            self._reclaimer.folder = self._scope.cgroup_folder
+            self._machine.follow_cgroup(self._scope.cgroup_folder)
         self._kernel_kills.look(sample)
         return sample
 
@@ -294,7 +297,9 @@ class Guard:
                 result = self._actor.kill()
         self._ending.note_action(action.step, by, result)
         now = time.monotonic()
-        if action.step != Step.PAUSE or self._actor.is_paused:
+        # What was not possible has changed nothing; a confinement is then not tried again.
+        was_done = {Step.PAUSE: self._actor.is_paused, Step.CONFINE: self._confinement.is_active}
+        if was_done.get(action.step, True):
             self._decisions.note_action(action, by, now)
         in_s = None if action.deadline_s is None else action.deadline_s - now
         self._events.action(action, by, result, in_s)

@@ -65,7 +65,8 @@ class Machine:
         )
         self._job: tuple[Process, ...] = ()
         self._roots: Collection[int] = ()
-        self._job_cgroup = None if job_cgroup_folder is None else JobCgroup(job_cgroup_folder)
+        self._job_cgroup: JobCgroup | None = None
+        self.follow_cgroup(job_cgroup_folder)
         self._files_in_ram = FilesInRam(shmem_before_bytes)
         self._disk = DiskSpace(in_background)
         self._gpus = GpuReader(proc_root, sys_root, gpus_in_background)
@@ -149,6 +150,10 @@ class Machine:
         if self.output_folder is not None and disk_free_bytes(self.output_folder) is None:
             missing.append(("disk space", f"the file system of {self.output_folder} does not report it"))
         return missing
+
+    def follow_cgroup(self, folder: str | None) -> None:
+        """The cgroup that the job alone is in, once there is one."""
+        self._job_cgroup = None if folder is None else JobCgroup(folder)
 
     def close(self) -> None:
         for part in (self._memory, self._pressure, self._paging, self._limits, self._tree, self._gpus):

@@ -100,6 +100,28 @@ def test_the_limit_follows_up_at_once_and_down_after_a_reclaim(systemd: Play) ->
     assert has(job.calls(4), b"MemoryMax", 4 * GIB + 8 * MIB)
 
 
+def test_a_scope_that_systemd_makes_late_is_used(systemd: Play) -> None:
+    """Seen on a busy machine: no reply within 2 s, and the job was confined to nothing."""
+    fake, scope = systemd(obliging)
+    path = f"{fake.slice_path}/{scope._name}"
+    sample = machine(3 * GIB, Limit(path, 9 * GIB, 4 * GIB, 0), clock_s=1.0)
+    assert scope.cgroup_folder is None
+    assert scope.seen(sample, RESERVE).limits[0].kept_bytes
+    assert scope.cgroup_folder == f"{scope.top_folder}{path}"
+    confinement = Confinement(scope, Reclaimer(scope.cgroup_folder, in_background=False))
+    assert confinement.obstacle(sample, 2 * GIB) is None
+    assert confinement.begin(sample, GIB) == "done"
+    scope.close()
+
+
+def test_a_job_without_a_scope_is_not_said_to_be_confined(systemd: Play) -> None:
+    _, scope = systemd(obliging)
+    confinement = Confinement(scope, Reclaimer(None))
+    assert confinement.begin(machine(), GIB) == "the job has no scope"
+    assert not confinement.is_active
+    assert confinement.obstacle(machine(), 2 * GIB) == "the job has no scope"
+
+
 def test_without_a_scope_or_swap_it_says_why_not(systemd: Play) -> None:
     job = Confining(systemd)
     sample = job.sample(9 * GIB, 1.0)

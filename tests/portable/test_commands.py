@@ -77,7 +77,7 @@ def test_the_full_screen_pauses_resumes_and_ends_a_job() -> None:
     with Terminal(
         *RUN, "run", "--", sys.executable, "-uc", "print('begun'); import time; time.sleep(1000)"
     ) as terminal:
-        terminal.see("RUNNING", "begun")
+        terminal.see("RUNNING", "begun", "calm")  # A key that is pressed during the first frame can be lost.
         guard = next(pid for pid in children(terminal.pid) if "memwatch.guard" in command_of(pid))
         job = next(pid for pid in children(guard) if "-uc" in command_of(pid))
         terminal.press("p")

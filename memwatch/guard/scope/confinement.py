@@ -89,7 +89,8 @@ class Confinement:
         """Returns what came of it, in words for the journal."""
         own, folder = self._scope.own_limit(sample), self._scope.cgroup_folder
         if own is None or folder is None or sample.memory is None:
-            return "the job has no scope"
+            self._refused = "the job has no scope"
+            return self._refused
         self.asked_bytes = confined_limit_bytes(own.used_bytes, headroom_bytes)
         self._swap_max_bytes = (own.swap_used_bytes or 0) + swap_left_bytes(sample.memory)
         self.is_active, self._is_in_force = True, False

@@ -101,8 +101,12 @@ class JobScope:
 
     def seen(self, sample: Sample, reserve: Reserve) -> Sample:
         """With it known of the scope's limit that it keeps a part of the reserve itself."""
-        if self._place is None or not any(map(self._is_own, sample.limits)):
+        own = self.own_limit(sample)
+        if self._place is None or own is None:
             return sample
+        if self._cgroup_folder is None:  # systemd has made it after all, later than the start of the job waited for.
+            self._cgroup_folder = f"{self._place.cgroup_folder}{own.path}"
+            self.facts = ScopeFacts(self._name, own.limit_bytes)
         return replace(sample, limits=tuple(self._with_what_it_keeps(limit, reserve) for limit in sample.limits))
 
     def follow(self, sample: Sample, reserve: Reserve) -> None:

@@ -10,16 +10,16 @@ CHUNK_BYTES = 32 * MIB
 
 
 class Reclaimer:
-    """Works on a thread, because the write waits for the disk. `folder` is the job's cgroup."""
+    """Works on a thread, because the write waits for the disk. `folder` is the job's cgroup, once there is one."""
 
     def __init__(self, folder: str | None, in_background: bool = True) -> None:
-        self._path = None if folder is None else f"{folder}/memory.reclaim"
+        self.folder = folder
         self._background = Background("reclaim", in_background)
         self._stopping = False
 
     @property
     def can_reclaim(self) -> bool:
-        return self._path is not None and os.access(self._path, os.W_OK)
+        return self.folder is not None and os.access(f"{self.folder}/memory.reclaim", os.W_OK)
 
     @property
     def is_busy(self) -> bool:
@@ -37,8 +37,7 @@ class Reclaimer:
         self._stopping = True
 
     def _reclaim(self, size_bytes: int) -> None:
-        assert self._path is not None
-        fd = os.open(self._path, os.O_WRONLY)
+        fd = os.open(f"{self.folder}/memory.reclaim", os.O_WRONLY)
         try:
             while size_bytes > 0 and not self._stopping:
                 chunk = min(size_bytes, CHUNK_BYTES)
