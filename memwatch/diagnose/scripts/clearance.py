@@ -20,7 +20,7 @@ from memwatch.diagnose.scripts.harmless_calls import (
     MODULES,
     is_class_name,
 )
-from memwatch.diagnose.scripts.kinds import LISTINGS
+from memwatch.diagnose.scripts.kinds import LISTINGS, TABLES, is_in_parts
 from memwatch.diagnose.scripts.loops import let_go_in
 
 _ALL_AT_ONCE = {"list", "tuple", "set", "frozenset", "sorted", "dict", "Counter", "collections.Counter", "deque"}
@@ -109,6 +109,8 @@ class _Visitor(ast.NodeVisitor):
         root = name.partition(".")[0]
         if name in HOLDING or (name in MAKING_ROOM and not self._is_of_fixed_room(node)):
             return False
+        if TABLES.fullmatch(name) is not None and is_in_parts(node):
+            return True
         if name in JOINING:
             return all(map(self._is_of_one_turn, node.args[:1]))
         if root in self._foreign:

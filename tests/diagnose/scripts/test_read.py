@@ -18,10 +18,11 @@ from tests.diagnose.scripts.fresh_scripts_2 import FRESH_SCRIPTS_2, SOURCES_2
 from tests.diagnose.scripts.fresh_scripts_3 import CLEAR_3, FRESH_SCRIPTS_3, SOURCES_3
 from tests.diagnose.scripts.fresh_scripts_4 import CLEAR_4, FRESH_SCRIPTS_4, SOURCES_4
 from tests.diagnose.scripts.fresh_scripts_5 import CLEAR_5, FRESH_SCRIPTS_5, SOURCES_5
+from tests.diagnose.scripts.fresh_scripts_6 import CLEAR_6, FRESH_SCRIPTS_6, SOURCES_6
 
-WITH_CLEAR = FRESH_SCRIPTS_3 | FRESH_SCRIPTS_4 | FRESH_SCRIPTS_5
+WITH_CLEAR = FRESH_SCRIPTS_3 | FRESH_SCRIPTS_4 | FRESH_SCRIPTS_5 | FRESH_SCRIPTS_6
 ALL_SCRIPTS = SCRIPTS | FRESH_SCRIPTS | FRESH_SCRIPTS_2 | WITH_CLEAR
-CLEAR = CLEAR_3 | CLEAR_4 | CLEAR_5
+CLEAR = CLEAR_3 | CLEAR_4 | CLEAR_5 | CLEAR_6
 
 EXAMPLES = Path(__file__).parent / "examples"
 
@@ -207,8 +208,9 @@ def test_a_forecast_from_the_size_alone_says_so() -> None:
 
 
 def test_every_collected_script_names_its_source() -> None:
-    collected = (FRESH_SCRIPTS, FRESH_SCRIPTS_2, FRESH_SCRIPTS_3, FRESH_SCRIPTS_4, FRESH_SCRIPTS_5)
-    assert tuple(map(set, collected)) == tuple(map(set, (SOURCES, SOURCES_2, SOURCES_3, SOURCES_4, SOURCES_5)))
+    collected = (FRESH_SCRIPTS, FRESH_SCRIPTS_2, FRESH_SCRIPTS_3, FRESH_SCRIPTS_4, FRESH_SCRIPTS_5, FRESH_SCRIPTS_6)
+    sources = (SOURCES, SOURCES_2, SOURCES_3, SOURCES_4, SOURCES_5, SOURCES_6)
+    assert tuple(map(set, collected)) == tuple(map(set, sources))
     assert len(ALL_SCRIPTS) == len(SCRIPTS) + sum(map(len, collected))
 
 
