@@ -65,10 +65,12 @@ def lines_of(
         lines += block("HOLDS", [hit.holds], columns) + block("INSTEAD", [hit.instead], columns)
     if reading.not_followed:
         shown = [f"line {each.line}: {each.why}" for each in reading.not_followed[:SHOWN_NOT_FOLLOWED]]
+        if (left := len(reading.not_followed) - len(shown)) > 0:
+            shown.append(f"and {format_number(left, 'more line')} (--json lists them)")
         lines += ["", *block("NOT KNOWN", shown, columns)]
     if forecast is not None:
         lines += ["", *block("INPUT", forecast.sentences(), columns)]
-    if hits:
+    if hits or reading.not_followed:
         lines += ["", *block("NEXT", [_next(name, hits)], columns)]
     return lines
 
