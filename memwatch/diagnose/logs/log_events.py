@@ -34,6 +34,7 @@ from memwatch.model.units import KIB
 # and most others have this one.
 ASSUMED_PAGE_BYTES = 4 * KIB
 MOST_EVENTS = 200
+SMARTD = "smartd"  # asks the disks themselves; other programs may quote any line of the kernel
 ONE_OOPS_S = 10.0  # a panic follows its oops after some seconds, over a slow console
 
 _XID = re.compile(
@@ -114,9 +115,6 @@ class LogEvents:
         return [event for event in self.events if isinstance(event, kind)]
 
 
-_OF_PROGRAMS = (ManagedKill, DiskFault)  # of systemd, a batch system, smartd; a program may quote anything else
-
-
 def read_log(lines: Iterable[LogLine], page_bytes: int = ASSUMED_PAGE_BYTES) -> LogEvents:
     reader = _Reader(OomReader(page_bytes))
     for line in lines:
@@ -148,7 +146,9 @@ class _Reader:
             self._kernel(line)
         elif (kill := self.daemons.read(line)) is not None:
             self._add(kill)
-        elif _HINT.search(line.text) and isinstance(fault := read_fault(line.t, line.text), _OF_PROGRAMS):
+        elif _HINT.search(line.text) and isinstance(
+            fault := read_fault(line.t, line.text), DiskFault if line.who == SMARTD else ManagedKill
+        ):
             self._add_fault(fault)
         elif _FULL_DISK.match(line.text) is not None:
             self._add(DiskFull(line.t, line.who, line.text[:MOST_DETAIL_CHARACTERS]))
