@@ -18,8 +18,8 @@ from memwatch.tokenize.blocks import Block, ReadPosition
 from memwatch.tokenize.engines import Engine, Gigatoken, Tiktoken
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, rank_file
-from tests.helpers import read_in_blocks
 from tests.nasty import nasty_bytes, nasty_text
+from tests.tokenize.block_reading import read_in_blocks
 
 END_OF_TEXT = 50256
 EXACT = TokenizeSettings(val_ratio="0", documents="none")

@@ -20,8 +20,8 @@ from memwatch.tokenize.segment_encoder import OpenFiles, encode_segment
 from memwatch.tokenize.segments import LARGEST_OWN_GROUP_BYTES, segments_of
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, rank_file
-from tests.helpers import read_in_blocks
 from tests.nasty import nasty_bytes
+from tests.tokenize.block_reading import read_in_blocks
 
 many = hypothesis_settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
