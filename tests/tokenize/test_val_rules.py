@@ -74,8 +74,9 @@ def test_the_tail_of_several_files_may_begin_in_any_of_them(lines: list[str], tm
     inputs = (tmp_path / "a.parquet", tmp_path / "b.jsonl.gz")
     ratio = (whole / 4 + packed) / (whole + packed)
     out = made(tmp_path / "out", *inputs, "--val", "tail", "--val-ratio", ratio)
-    assert numbers(out / "train.bin") == list(range(6000))
-    assert numbers(out / "val.bin") == list(range(6000, 12000))
+    train, val = numbers(out / "train.bin"), numbers(out / "val.bin")
+    assert abs(len(train) - 6000) <= 1
+    assert train + val == list(range(12000))
     # A tail that begins inside the compressed file cannot be found.
     done = run(*inputs, "--out", tmp_path / "no", "--val", "tail", "--val-ratio", 0.0001)
     assert done.code == 2
