@@ -17,6 +17,7 @@
 # make curves  run them bare, and record what they take in tests/benign/curves.txt.xz (25 minutes; root, a quiet machine)
 # make bench   measure memwatch against what people use instead (45 minutes, 30 of them for the healthy jobs; Debian, for
 #              the text; root, for the guard)
+# make vocabularies  fetch the real vocabularies that tests use into .vocabularies/ (they do so by themselves; 110 MB)
 # make clean   remove what the others made
 
 PYTHON ?= python3
@@ -28,7 +29,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 TESTS ?=
 
 .PHONY: coverage demo test test-versions test-all test-busy test-portable test-cluster test-vm test-vm-short vm-guest faults soak lint \
-  benign curves bench screenshots clean
+  benign curves bench screenshots vocabularies clean
 
 demo: $(VENV)/installed
 	@echo "== making demo/text.txt from Python's own documentation and library"
@@ -127,6 +128,9 @@ tests/benchmarks/corpus.txt: | $(VENV)/installed-dev
 	@echo "== making real text to measure with (downloads about 130 MB of documentation packages)"
 	@$(BIN)/python tests/benchmarks/corpus.py $@
 
+vocabularies: $(VENV)/installed-dev
+	@$(BIN)/python -m tests.vocabularies
+
 screenshots: $(VENV)/installed-dev
 	@$(BIN)/python -m screenshots.make
 
@@ -154,5 +158,5 @@ $(VENV)/installed-bench: $(VENV)/installed-dev
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-* demo tests/benchmarks/corpus.txt tests/benchmarks/corpus.tokens .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage .coverage.*
+	rm -rf .venv .venv-* .vocabularies demo tests/benchmarks/corpus.txt tests/benchmarks/corpus.tokens .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage .coverage.*
 	find . -name __pycache__ -prune -exec rm -rf {} +

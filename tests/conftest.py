@@ -147,6 +147,9 @@ LONG = (
     "tests/tokenize/inputs/test_standard_input.py",
     "tests/tokenize/test_engines.py",
     "tests/tokenize/test_val_rules.py::test_segments_and_ranks_make_the_same_files",
+    "tests/tokenize/test_file_cuts.py",
+    "tests/tokenize/test_vocabulary_files.py",
+    "tests/tokenize/test_vocabulary_runs.py",
     "tests/tui/test_screenshots.py",
     "tests/tui/test_terminal.py",
 )

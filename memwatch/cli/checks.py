@@ -73,6 +73,8 @@ def all_checks(
         tokenizer_check(sample),
         formats_check(),
         *input_checks(),
+        package_check("tokenizer.json", ["tokenizers"], "--encoding takes no tokenizer.json"),
+        package_check("SentencePiece", ["sentencepiece"], "--encoding takes no SentencePiece model"),
     ]  # fmt: skip
 
 

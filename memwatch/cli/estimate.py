@@ -14,7 +14,8 @@ from memwatch.command_line import DOCUMENTS, SHARD_TOKENS, SHARE, SIZE, WORKERS,
 from memwatch.errors import ExitCode
 from memwatch.tokenize.formats.format_registry import DEFAULT_FORMAT, FORMATS, format_list
 from memwatch.tokenize.input_options import input_options
-from memwatch.tokenize.settings import Mode, Resources, TokenizeRequest, TokenizeSettings
+from memwatch.tokenize.settings import ENGINES, Mode, Resources, TokenizeRequest, TokenizeSettings
+from memwatch.tokenize.split_patterns import PRETOKENIZERS
 
 # Where the output is not a terminal.
 USUAL_WIDTH = 100
@@ -31,7 +32,10 @@ USUAL_WIDTH = 100
 @click.option("--val", metavar="ratio|tail|first-shard|FILE", default="ratio", show_default=True,
               help="Text for validation.")  # fmt: skip
 @click.option("--val-ratio", type=SHARE, help="Share of the text for validation [default: 0.0005].")
-@click.option("--encoding", metavar="NAME", default="gpt2", show_default=True, help="Encoding, by tiktoken's name.")
+@click.option("--encoding", metavar="NAME|FILE", default="gpt2", show_default=True, shell_complete=complete_files,
+              help="Encoding, as for `run tokenize`.")  # fmt: skip
+@click.option("--eot", metavar="TOKEN|ID", help="Token that marks documents, with a vocabulary file.")
+@click.option("--pretokenizer", type=click.Choice(PRETOKENIZERS), help="Split pattern of a .tiktoken file.")
 @click.option(
     "--documents",
     type=DOCUMENTS,
@@ -41,7 +45,7 @@ USUAL_WIDTH = 100
     help="Separator of documents in text.",
 )
 @input_options
-@click.option("--engine", type=click.Choice(["auto", "gigatoken", "tiktoken"]), default="auto", show_default=True,
+@click.option("--engine", type=click.Choice(ENGINES), default="auto", show_default=True,
               help="Tokenizer engine.")  # fmt: skip
 @click.option(
     "--workers", type=WORKERS, metavar="auto|N", default="auto", show_default=True, help="Number of worker processes."
@@ -59,6 +63,7 @@ def estimate(inputs: tuple[str, ...], out: Path | None, as_json: bool, **options
     from memwatch.estimate.outlook import outlook
     from memwatch.estimate.report import as_lines, as_object
     from memwatch.tokenize.command import val_settings
+    from memwatch.tokenize.vocabulary_file import with_vocabulary
 
     output, errors = FORMATS[options["kind"]], options["errors"]
     settings = TokenizeSettings(
@@ -74,6 +79,7 @@ def estimate(inputs: tuple[str, ...], out: Path | None, as_json: bool, **options
         exact=options["exact"],
         index=options["index"],
     )
+    settings = with_vocabulary(settings, options["pretokenizer"], options["eot"])
     resources = Resources(options["engine"], options["workers"], options["max_memory"])
     request = TokenizeRequest(
         inputs,

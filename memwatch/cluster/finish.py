@@ -17,7 +17,7 @@ from memwatch.storage.uploading import upload_pieces
 from memwatch.tokenize.bad_records import check_bad_records
 from memwatch.tokenize.formats.format_registry import FORMATS, has_index
 from memwatch.tokenize.settings import TokenizeSettings
-from memwatch.tokenize.vocabulary import encoding_named
+from memwatch.tokenize.vocabulary_file import encoding_of
 
 COPY_BYTES = 8 * MIB
 
@@ -54,7 +54,7 @@ class ValWriter:
         self._folder = folder
         self._settings = TokenizeSettings(**plan.settings)
         self._format = FORMATS[self._settings.format]
-        self._token_bytes = encoding_named(self._settings.encoding).token_bytes
+        self._token_bytes = encoding_of(self._settings).token_bytes
         self._names = plan.names
 
     def write(self, marks: Sequence[SegmentMark]) -> tuple[list[SegmentFile], list[SegmentFile]]:
@@ -134,7 +134,7 @@ def finish_run(folder: RunFolder, plan: SharedPlan, seconds: float, peak_rss_byt
     records = sum(mark.counts["records"] for mark in marks)
     check_bad_records(bad["skipped"], records, bad_limit, bad["first"], grace=0)
     val, val_index = ValWriter(folder, plan).write(marks) if settings.wants_val else ([], [])
-    encoding = encoding_named(settings.encoding)
+    encoding = encoding_of(settings)
     write_manifest(folder, manifest_from(plan, marks, val, val_index, encoding, seconds, peak_rss_bytes))
 
 

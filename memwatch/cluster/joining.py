@@ -12,6 +12,7 @@ from typing import Any
 from memwatch.cluster.planning import agreed_plan
 from memwatch.cluster.run_folder import MANIFEST, RunFolder
 from memwatch.cluster.shared_plan import SharedPlan
+from memwatch.cluster.shared_vocabulary import share_vocabulary
 from memwatch.errors import MemwatchError, UsageError
 from memwatch.storage.address import parent
 from memwatch.tokenize.inputs.input_source import Input
@@ -53,7 +54,9 @@ def join_run(
     finished = _finished(folder, request, inputs)
     if finished is not None:
         return finished
-    return JoinedRun(folder, agreed_plan(folder, request.settings, inputs, segment_bytes), inputs)
+    plan = agreed_plan(folder, request.settings, inputs, segment_bytes)
+    share_vocabulary(folder, request.settings)
+    return JoinedRun(folder, plan, inputs)
 
 
 def _finished(folder: RunFolder, request: TokenizeRequest, inputs: list[Input]) -> RunResult | None:

@@ -12,6 +12,7 @@ from memwatch.model.units import MIB
 from memwatch.probe.cgroups import memory_sample
 from memwatch.storage.address import is_remote
 from memwatch.tokenize.blocks import ReadPosition
+from memwatch.tokenize.engine_memory import with_engine_memory
 from memwatch.tokenize.inputs.input_formats import FORMATS
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.reading_memory import reading_memory
@@ -25,8 +26,8 @@ from memwatch.tokenize.plan import (
     usual_limit_bytes,
 )
 from memwatch.tokenize.segments import Groups, Segment, segments_of
-from memwatch.tokenize.settings import TokenizeRequest, TokenizeSettings
-from memwatch.tokenize.vocabulary import encoding_named
+from memwatch.tokenize.settings import EngineName, TokenizeRequest, TokenizeSettings
+from memwatch.tokenize.vocabulary_file import encoding_of
 
 MANY_SEGMENTS = 1024
 LEAST_SEGMENT_BYTES = 64 * MIB
@@ -107,10 +108,11 @@ class WorkerMeans:
     budget_bytes: int
 
 
-def worker_means(request: TokenizeRequest, inputs: list[Input]) -> WorkerMeans:
+def worker_means(request: TokenizeRequest, inputs: list[Input], engine: EngineName) -> WorkerMeans:
     resources = request.resources
-    token_bytes = encoding_named(request.settings.encoding).token_bytes
-    reading = reading_memory(inputs, request.settings.text_column)
+    encoding = encoding_of(request.settings)
+    token_bytes = encoding.token_bytes
+    reading = with_engine_memory(reading_memory(inputs, request.settings.text_column), encoding, engine)
     limit = resources.max_memory_bytes
     if limit is None:
         limit = usual_limit_bytes(memory_sample(), resources.workers, cores_here(), token_bytes, reading)
@@ -126,9 +128,10 @@ class TaskMeans:
     memory_bytes: int
 
 
-def task_means(request: TokenizeRequest, inputs: list[Input]) -> TaskMeans:
-    token_bytes = encoding_named(request.settings.encoding).token_bytes
-    reading = reading_memory(inputs, request.settings.text_column)
+def task_means(request: TokenizeRequest, inputs: list[Input], engine: EngineName) -> TaskMeans:
+    encoding = encoding_of(request.settings)
+    token_bytes = encoding.token_bytes
+    reading = with_engine_memory(reading_memory(inputs, request.settings.text_column), encoding, engine)
     floor = WORKER_FLOOR_BYTES[token_bytes] + reading.worker_bytes + reading.once_bytes
     limit = request.resources.max_memory_bytes or floor + FULL_WORKER_BYTES - WORKER_FLOOR_BYTES[2]
     budget = max(limit, floor) - WORST_GROWTH_BYTES

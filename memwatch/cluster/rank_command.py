@@ -14,6 +14,7 @@ from memwatch.cluster.planning import worker_means
 from memwatch.cluster.rank_run import RunTiming
 from memwatch.cluster.rank_session import RankSession
 from memwatch.cluster.ranks import Rank, rank_of
+from memwatch.cluster.shared_vocabulary import local_vocabulary
 from memwatch.command_line import invoke
 from memwatch.errors import ExitCode, UsageError, printable
 from memwatch.model.units import format_count, format_duration, format_size
@@ -46,6 +47,7 @@ def _by_ray(options: dict[str, Any]) -> RunResult:
 
 
 def _as_rank(options: dict[str, Any]) -> RunResult:
+    options["encoding"] = local_vocabulary(options["out"], options["encoding"])
     request = request_from(options)
     rank = rank_of(options["rank"], options["world_size"], os.environ) or Rank()
     timing = RunTiming() if options["beat"] is None else RunTiming(options["beat"])
@@ -55,7 +57,7 @@ def _as_rank(options: dict[str, Any]) -> RunResult:
         rank,
         options["segment_size"],
         timing,
-        lambda inputs: worker_means(request, inputs),
+        lambda inputs, engine: worker_means(request, inputs, engine),
         job.channel(),
         Signals(),
     )

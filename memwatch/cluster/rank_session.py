@@ -21,12 +21,13 @@ from memwatch.cluster.worker_process import WorkerProcess
 from memwatch.errors import Interrupted, MemwatchError
 from memwatch.job import HELLO, Channel
 from memwatch.storage.address import is_remote
+from memwatch.tokenize.engine_choice import chosen_engine, description
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.loader_notes import encoding_notes, segment_notes
 from memwatch.tokenize.session import show_note
-from memwatch.tokenize.settings import TokenizeRequest, TokenizeSettings
-from memwatch.tokenize.vocabulary import encoding_named
+from memwatch.tokenize.settings import EngineName, TokenizeRequest, TokenizeSettings
+from memwatch.tokenize.vocabulary_file import encoding_of
 
 
 class RankSession:
@@ -37,7 +38,7 @@ class RankSession:
         rank: Rank,
         segment_bytes: int | None,
         timing: RunTiming,
-        means: Callable[[list[Input]], WorkerMeans],
+        means: Callable[[list[Input], EngineName], WorkerMeans],
         channel: Channel | None,
         signals: Signals,
     ) -> None:
@@ -63,29 +64,28 @@ class RankSession:
 
     def _show_loader_notes(self, plan: SharedPlan, sizes: list[int], sizes_are_text: bool) -> None:
         settings = TokenizeSettings(**plan.settings)
-        notes = encoding_notes(settings, encoding_named(settings.encoding))
+        notes = encoding_notes(settings, encoding_of(settings))
         notes += segment_notes(settings, sizes) if sizes_are_text else []
         for note in notes:
             show_note(self._channel, note)
 
     def _worked(self, joined: JoinedRun) -> RunResult:
         folder, plan = joined.folder, joined.plan
-        means = self._means(joined.inputs)
+        settings = self._request.settings
+        encoding = encoding_of(settings)
+        choice = chosen_engine(self._request.resources.engine, encoding, settings, joined.inputs)
+        means = self._means(joined.inputs, choice.engine)
         sizes = segment_sizes(plan)
         if self._rank.number == 0 and not folder.done():
             self._show_loader_notes(plan, sizes, all(source.is_plain for source in joined.inputs))
         node = f"{self._rank.number:05d}-{secrets.token_hex(4)}"
         status = NodeStatus(node, socket.gethostname(), self._rank.number, self._rank.world_size, means.workers)
-        order = WorkerOrder(
-            folder.out,
-            node,
-            self._request.resources.engine,
-            means.budget_bytes,
-            self._request.settings.changeable(),
-        )
-        token_bytes = encoding_named(self._request.settings.encoding).token_bytes
+        for note in (description(encoding), choice.note):
+            if note is not None:
+                show_note(self._channel, note)
+        order = WorkerOrder(folder.out, node, choice.engine, means.budget_bytes, settings.changeable(), encoding.path)
         watch = NodeWatch(folder, self._timing.lost_after_s)
-        reporter = RunReporter(self._channel, self._signals, sizes, token_bytes, watch, self._timing.beat_s)
+        reporter = RunReporter(self._channel, self._signals, sizes, encoding.token_bytes, watch, self._timing.beat_s)
         name = journal_name(self._rank)
         run = RankRun(
             folder,

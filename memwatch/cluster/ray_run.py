@@ -17,9 +17,11 @@ from memwatch.cluster.run_report import RunReporter
 from memwatch.cluster.segment_tasks import SegmentTask
 from memwatch.job import Channel
 from memwatch.storage.address import is_remote
+from memwatch.tokenize.engine_choice import chosen_engine, description
 from memwatch.tokenize.interrupts import Signals
-from memwatch.tokenize.settings import TokenizeRequest
-from memwatch.tokenize.vocabulary import encoding_named
+from memwatch.tokenize.session import show_note
+from memwatch.tokenize.settings import EngineName, TokenizeRequest
+from memwatch.tokenize.vocabulary_file import encoding_of
 
 
 class RayRun:
@@ -50,23 +52,33 @@ class RayRun:
             joined = join_run(self._request, self._out, self._segment_bytes, may_delete=True)
             if isinstance(joined, RunResult):
                 return joined
-            means = task_means(self._request, joined.inputs)
+            engine = self._engine(joined)
+            means = task_means(self._request, joined.inputs, engine)
             self._signals.patient = True
             workers = self._request.resources.workers
-            peak_bytes = self._work(joined, RayPool(ray, self._task(joined, means), means.memory_bytes, workers))
-            return self._finished(joined, peak_bytes)
+            pool = RayPool(ray, self._task(joined, means, engine), means.memory_bytes, workers)
+            return self._finished(joined, self._work(joined, pool))
         finally:
             ray.shutdown()
 
-    def _task(self, joined: JoinedRun, means: TaskMeans) -> SegmentTask:
+    def _engine(self, joined: JoinedRun) -> EngineName:
+        """Decided once, for all tasks."""
+        settings = self._request.settings
+        encoding = encoding_of(settings)
+        choice = chosen_engine(self._request.resources.engine, encoding, settings, joined.inputs)
+        for note in (description(encoding), choice.note):
+            if note is not None:
+                show_note(self._channel, note)
+        return choice.engine
+
+    def _task(self, joined: JoinedRun, means: TaskMeans, engine: EngineName) -> SegmentTask:
         out = joined.folder.out if is_remote(joined.folder.out) else os.path.abspath(joined.folder.out)
-        engine = self._request.resources.engine
         changed = json.dumps(self._request.settings.changeable())
         return SegmentTask(out, 0, engine, means.budget_bytes, __version__, self._beat_s, changed)
 
     def _work(self, joined: JoinedRun, pool: RayPool) -> int | None:
         sizes = segment_sizes(joined.plan)
-        token_bytes = encoding_named(self._request.settings.encoding).token_bytes
+        token_bytes = encoding_of(self._request.settings).token_bytes
         watch = NodeWatch(joined.folder, BEATS_UNTIL_LOST * self._beat_s)
         reporter = RunReporter(self._channel, self._signals, sizes, token_bytes, watch, self._beat_s)
         host = socket.gethostname()

@@ -30,7 +30,7 @@ def manifest_from(
         "inputs": plan.inputs,
         "settings": plan.settings,
         "encoding": encoding.name,
-        "vocabulary_sha256": encoding.ranks_sha256,
+        "vocabulary_sha256": encoding.vocabulary_sha256,
         "dtype": encoding.dtype,
         "engine": ", ".join(sorted({mark.engine for mark in marks})),
         "tokens": {"train": sum(file.tokens for file in train), "val": sum(file.tokens for file in val)},

@@ -11,14 +11,16 @@ from memwatch.cluster.shared_plan import SharedPlan
 from memwatch.tokenize.bad_records import LISTED_RECORDS, listed_bad
 from memwatch.tokenize.blocks import BlockOpener, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
+from memwatch.tokenize.engine_memory import longest_document_bytes
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.messages import ReadTask
+from memwatch.tokenize.plan import WORST_GROWTH_BYTES
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.segment_encoder import OpenFiles, Piece, encode_blocks, encode_segment
 from memwatch.tokenize.segments import Segment
 from memwatch.tokenize.settings import DEFAULT_BLOCK_BYTES, TokenizeSettings
-from memwatch.tokenize.vocabulary import encoding_named, rank_file
+from memwatch.tokenize.vocabulary_file import encoding_of, loadable_file
 
 
 @dataclass(slots=True)
@@ -68,16 +70,21 @@ class SegmentCounts:
 
 
 class SegmentEncoding:
-    def __init__(self, plan: SharedPlan, engine: str, budget_bytes: int, changed: dict[str, Any]) -> None:
-        """`changed` are the settings that may differ from the plan's."""
+    def __init__(
+        self, plan: SharedPlan, engine: str, budget_bytes: int, changed: dict[str, Any], vocabulary: str | None = None
+    ) -> None:
+        """`changed` are the settings that may differ from the plan's, `vocabulary` is the file on this machine."""
         self.settings = TokenizeSettings(**{**plan.settings, **changed})
-        self.encoding = encoding_named(self.settings.encoding)
+        self.encoding = encoding_of(self.settings, vocabulary)
         inputs = [Input(**source) for source in plan.inputs]
         # On each machine the engine is compared with tiktoken before it is used.
-        chosen = choose(engine, self.encoding, rank_file(self.encoding), True)
+        chosen = choose(engine, self.encoding, loadable_file(self.encoding), True)
         self.engine = f"{chosen.engine.name} {chosen.engine.version}"
         self.note = chosen.note
         self._encoder = BlockEncoder(chosen.engine, self.encoding, self.settings)
+        free_bytes = budget_bytes + WORST_GROWTH_BYTES - (rss_bytes(os.getpid()) or 0)
+        longest = longest_document_bytes(self.encoding, chosen.engine.name, free_bytes)
+        self._encoder.longest_document_bytes = longest
         self._opener = BlockOpener(inputs, self.settings, self.encoding)
         self._segments = [Segment(*segment) for segment in plan.segments]
         self._files = OpenFiles()

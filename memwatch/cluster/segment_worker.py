@@ -10,6 +10,7 @@ from memwatch.cluster.marks import SegmentMark
 from memwatch.cluster.run_folder import RunFolder
 from memwatch.cluster.segment_encoding import SegmentCounts, SegmentEncoding
 from memwatch.cluster.segment_files import EncodedPieces, IndexFile, TokenFile, raw_starts, write_segment
+from memwatch.cluster.shared_vocabulary import vocabulary_here
 from memwatch.cluster.worker_messages import (
     FromWorker,
     SegmentDone,
@@ -33,7 +34,13 @@ class SegmentWorker:
         plan = self._folder.load_plan()
         if plan is None:
             raise MemwatchError(f"{self._folder.plan_address} is missing; another process has finished the run")
-        self._encoding = SegmentEncoding(plan, order.engine, order.budget_bytes, order.changed_settings)
+        self._encoding = SegmentEncoding(
+            plan,
+            order.engine,
+            order.budget_bytes,
+            order.changed_settings,
+            order.vocabulary or vocabulary_here(self._folder, plan),
+        )
         self._names = plan.names
 
     @property

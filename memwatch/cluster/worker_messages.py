@@ -13,6 +13,7 @@ class WorkerOrder:
     engine: str
     budget_bytes: int
     changed_settings: dict[str, Any] = field(default_factory=dict)  # that may differ from those of the plan
+    vocabulary: str | None = None  # the file, where it lies on this machine
 
 
 @dataclass(frozen=True, slots=True)

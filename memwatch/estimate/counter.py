@@ -72,7 +72,7 @@ class Counter:
 
     def list_script_speed(self) -> float:
         """Tokens a second of a script that appends tiktoken's tokens to a list, measured on a little of the text."""
-        encode = self._encoder.engine.reference_engine().encoding.encode_ordinary
+        encode = self._encoder.engine.reference_engine().encode_list
         tokens: list[int] = []
         measured: list[tuple[int, float]] = []
         started_s = time.monotonic()

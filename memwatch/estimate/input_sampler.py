@@ -19,7 +19,8 @@ from memwatch.estimate.statistics import Cell, Range, with_unseen
 from memwatch.model.units import KIB
 from memwatch.storage.address import is_remote
 from memwatch.tokenize.blocks import Block, BlockLayout, BlockReader, ReadPosition
-from memwatch.tokenize.cuts import TextCuts, View
+from memwatch.tokenize.cuts import View
+from memwatch.tokenize.document_cuts import sampling_cuts
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.inputs.input_source import Input, InputChanged
 from memwatch.tokenize.inputs.plain_file import PlainFile
@@ -185,7 +186,7 @@ class InputSampler:
         far that is; here a piece without one is taken as it is, with a word or two torn."""
         with closing(PlainFile(self.source)) as file:
             window = file.read(at, at + PIECE_BYTES)
-        cuts = TextCuts(self._counter.encoding.pretokenizer, separator=None)
+        cuts = sampling_cuts(self._counter.encoding)
         found = cuts.boundary(View(window, at, at_end=False), at + 1) if at else at
         start = None if found is None else found - at
         cut = cuts.block_end(window, 0, len(window), at_end=len(window) < PIECE_BYTES)

@@ -27,6 +27,8 @@ from memwatch.probe.machine import Machine, disk_free_bytes
 from memwatch.storage.address import is_remote, parent
 from memwatch.tokenize.checkpoint import PARTIAL
 from memwatch.tokenize.encoding import BlockEncoder
+from memwatch.tokenize.engine_choice import chosen_engine
+from memwatch.tokenize.engine_memory import with_engine_memory
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.formats.format_registry import FORMATS
 from memwatch.tokenize.inputs.input_source import STANDARD_INPUT, Input
@@ -42,7 +44,8 @@ from memwatch.tokenize.plan import cores_here, least_bytes, peak_bytes, plan, us
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.run_inputs import run_inputs
 from memwatch.tokenize.settings import TokenizeRequest, TokenizeSettings
-from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
+from memwatch.tokenize.vocabulary import Encoding
+from memwatch.tokenize.vocabulary_file import encoding_of, loadable_file
 
 # For sampling, beside half a second or so to start and to measure the list script.
 SAMPLE_S = 0.5
@@ -121,15 +124,16 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
         )
     resources = request.resources
     sources, settings = run_inputs(request)
-    encoding = encoding_named(settings.encoding)
-    reading = reading_memory(sources, settings.text_column)
+    encoding = encoding_of(settings)
+    choice = chosen_engine(resources.engine, encoding, settings, sources)
+    reading = with_engine_memory(reading_memory(sources, settings.text_column), encoding, choice.engine)
     limit = resources.max_memory_bytes or usual_limit_bytes(
         memory_sample(), resources.workers, cores_here(), encoding.token_bytes, reading
     )
     planned = plan(limit, resources.workers, cores_here(), encoding.token_bytes, reading)
-    ranks = rank_file(encoding)
+    ranks = loadable_file(encoding)
     started_s = time.monotonic()
-    chosen = choose(resources.engine, encoding, ranks, check=True)
+    chosen = choose(choice.engine, encoding, ranks, check=True)
     loaded_s = time.monotonic()
     counter = Counter(BlockEncoder(chosen.engine, encoding, settings), settings, encoding)
     # The same file gives the same answer, as long as there is time for the same pieces.
@@ -164,7 +168,7 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
         disk=disk,
         command=tuple(command),
         notes=(
-            *([chosen.note] if chosen.note else []),
+            *(note for note in (choice.note, chosen.note) if note is not None),
             *encoding_notes(settings, encoding),
             *expected_notes(settings, _likely_split(settings, sampled)),
             *_notes(sampled, disk),

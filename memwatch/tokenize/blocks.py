@@ -19,9 +19,9 @@ from memwatch.tokenize.cuts import (
     BlockCut,
     Cuts,
     RecordCuts,
-    TextCuts,
     View,
 )
+from memwatch.tokenize.document_cuts import WholeDocumentCuts, cuts_for
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.inputs.byte_streams import Stream
 from memwatch.tokenize.inputs.input_formats import Kind
@@ -157,7 +157,7 @@ class BlockOpener:
         """Rows of an input that has them, up to a row group."""
         from memwatch.tokenize.row_blocks import RowBlocks  # Needs numpy, which the coordinator does without.
 
-        cuts = TextCuts(self._encoding.pretokenizer, separator=None)
+        cuts = cuts_for(self._encoding, separator=None)
         source = self.inputs[at.input]
         return RowBlocks(source, self.settings.text_column, cuts, self._split, at, stop_group)
 
@@ -179,7 +179,7 @@ class BlockOpener:
             if cut is not None:
                 return Stop(cut.at, cuts.is_inside_document(view, cut.at))
             if reach > MOST_BLOCK_BYTES:
-                raise _too_long(file.source.name, offset)
+                raise _too_long(file.source.name, offset, cuts)
             back, reach = CELL_BYTES + LOOK_BACK_BYTES, 8 * reach
 
     def document_at(self, file: PlainFile, offset: int) -> int:
@@ -197,7 +197,7 @@ class BlockOpener:
     def cuts_of(self, kind: Kind) -> Cuts:
         if kind == "jsonl":
             return RecordCuts()
-        return TextCuts(self._encoding.pretokenizer, separator_named(self.settings.documents))
+        return cuts_for(self._encoding, separator_named(self.settings.documents))
 
 
 class BlockReader:
@@ -331,7 +331,7 @@ class StreamBlocks:
                 with suppress(NeedsMore):
                     return self._block(at, cut)
             elif limit >= MOST_BLOCK_BYTES:
-                raise _too_long(self._name, at.offset)
+                raise _too_long(self._name, at.offset, self._cuts)
             else:
                 limit = min(2 * limit, MOST_BLOCK_BYTES)
             fill = max(2 * fill, limit + CELL_EDGE_BYTES)
@@ -402,5 +402,10 @@ class StreamBlocks:
         return walk.edge_after(start)
 
 
-def _too_long(name: str, offset: int) -> MemwatchError:
+def _too_long(name: str, offset: int, cuts: Cuts) -> MemwatchError:
+    if isinstance(cuts, WholeDocumentCuts):
+        return MemwatchError(
+            f"{name} has a document larger than {format_size(MOST_BLOCK_BYTES)} at byte {offset}, and a cut in "
+            "it could change tokens of this vocabulary; separate its documents with --documents line, blank or TEXT"
+        )
     return MemwatchError(f"{name} has a record larger than {format_size(MOST_BLOCK_BYTES)} at byte {offset}")

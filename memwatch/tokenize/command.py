@@ -30,12 +30,14 @@ from memwatch.tokenize.input_options import input_options, readable_inputs
 from memwatch.tokenize.progress_report import time_shares
 from memwatch.tokenize.settings import (
     DEFAULT_BLOCK_BYTES,
+    ENGINES,
     VAL_RULES,
     Mode,
     Resources,
     TokenizeRequest,
     TokenizeSettings,
 )
+from memwatch.tokenize.split_patterns import PRETOKENIZERS
 
 if TYPE_CHECKING:
     from memwatch.tokenize.session import Result
@@ -74,15 +76,19 @@ interrupted run, repeat the same command.
               help="Shuffle the documents for training: the same order for the same seed.")  # fmt: skip
 @click.option("--index", is_flag=True,
               help="Also write where each document begins; megatron has an index of its own.")  # fmt: skip
-@click.option("--encoding", metavar="NAME", default="gpt2", show_default=True, help="Encoding, by tiktoken's name.")
+@click.option("--encoding", metavar="NAME|FILE", default="gpt2", show_default=True, shell_complete=complete_files,
+              help="Encoding: tiktoken's name, a tokenizer.json, a SentencePiece or a .tiktoken file.")  # fmt: skip
+@click.option("--eot", metavar="TOKEN|ID",
+              help="Token that marks documents, with a vocabulary file [default: found in the file].")  # fmt: skip
+@click.option("--pretokenizer", type=click.Choice(PRETOKENIZERS), help="Split pattern of a .tiktoken file.")
 @click.option("--val", metavar="ratio|tail|first-shard|FILE", default="ratio", show_default=True,
               shell_complete=complete_files,
               help="Text for validation: units spread over the input, its end, first tokens, or a file.")  # fmt: skip
 @click.option("--val-ratio", type=SHARE, help="Share of the text for validation [default: 0.0005].")
 @click.option("--documents", type=DOCUMENTS, metavar="auto|none|line|blank|TEXT", default="auto", show_default=True,
               help="Separator of documents in text; elsewhere a record is a document.")  # fmt: skip
-@click.option("--engine", type=click.Choice(["auto", "gigatoken", "tiktoken"]), default="auto", show_default=True,
-              help="Tokenizer engine; gigatoken is faster, with the same tokens.")  # fmt: skip
+@click.option("--engine", type=click.Choice(ENGINES), default="auto", show_default=True,
+              help="Tokenizer engine; gigatoken is faster, with the same tokens as the reference.")  # fmt: skip
 @click.option("--workers", type=WORKERS, metavar="auto|N", default="auto", show_default=True,
               help="Number of worker processes.")  # fmt: skip
 @click.option(
@@ -162,6 +168,9 @@ def request_from(options: Mapping[str, Any]) -> TokenizeRequest:
         shuffle=options["shuffle"],
         index=options["index"] and not output.has_own_index,
     )
+    from memwatch.tokenize.vocabulary_file import with_vocabulary  # Not before the command line is checked.
+
+    settings = with_vocabulary(settings, options["pretokenizer"], options["eot"])
     resources = Resources(options["engine"], options["workers"], options["max_memory"], options["block_size"])
     out = None if options["out"] is None else Path(options["out"])
     return TokenizeRequest(

@@ -59,12 +59,30 @@ _NOT_GPT2 = (rb"[\r\n](?=[!-.0-~]|" + _WIDE_NONSPACE + rb")",)
 _LONGEST_BEFORE_BYTES = 4
 _LONGEST_AFTER_BYTES = 4
 
-# By the pre-tokenizer of the encoding, as vocabulary.py names it.
-SAFE = {
-    "gpt2": re.compile(b"|".join(_EVERYWHERE + _GPT2_ONLY)),
-    "cl100k": re.compile(b"|".join(_EVERYWHERE + _NOT_GPT2)),
-    "o200k": re.compile(b"|".join(_EVERYWHERE + _NOT_GPT2)),
+# By the pre-tokenizer of the encoding, as vocabulary.py names it. The first rule is the one before a space.
+_RULES = {
+    "gpt2": _EVERYWHERE + _GPT2_ONLY,
+    "cl100k": _EVERYWHERE + _NOT_GPT2,
+    "o200k": _EVERYWHERE + _NOT_GPT2,
 }
+SAFE = {pretokenizer: re.compile(b"|".join(rules)) for pretokenizer, rules in _RULES.items()}
+
+
+def safe_cuts(pretokenizer: str, whole_texts: tuple[str, ...]) -> re.Pattern[bytes]:
+    """By the rules that never cut one of these texts."""
+    if not whole_texts:
+        return SAFE[pretokenizer]
+    texts = [text.encode() for text in whole_texts]
+    return re.compile(b"|".join(rule for rule in _RULES[pretokenizer] if not _cuts_any(rule, texts)))
+
+
+def cuts_beside_spaces(pretokenizer: str, whole_texts: tuple[str, ...]) -> bool:
+    """Whether the first rule, without which most texts have no cuts, never cuts one of these texts."""
+    return not _cuts_any(_RULES[pretokenizer][0], [text.encode() for text in whole_texts])
+
+
+def _cuts_any(rule: bytes, texts: list[bytes]) -> bool:
+    return any(match.end() < len(text) for text in texts for match in re.finditer(rule, text))
 
 
 # How far from the edge of a view a rule may look.
@@ -121,8 +139,8 @@ class Cuts(Protocol):
 
 
 class TextCuts:
-    def __init__(self, pretokenizer: str, separator: Separator | None) -> None:
-        self._safe = SAFE[pretokenizer]
+    def __init__(self, pretokenizer: str, separator: Separator | None, whole_texts: tuple[str, ...] = ()) -> None:
+        self._safe = safe_cuts(pretokenizer, whole_texts)
         self._separator = separator
         self._margin = MARGIN_BYTES + (0 if separator is None else separator.longest_bytes)
         self.boundary_reach_bytes = CELL_BYTES if separator is None else LONGEST_RECORD_BYTES

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from memwatch.errors import MemwatchError
-from memwatch.model.units import KIB
+from memwatch.model.units import KIB, format_size
 from memwatch.tokenize.blocks import BlockLayout
+from memwatch.tokenize.document_mark import MARK, has_mark
 from memwatch.tokenize.documents import separator_named
-from memwatch.tokenize.engines import MARK, Engine, Tokens, has_mark
+from memwatch.tokenize.engines import Engine, Tokens
 from memwatch.tokenize.formats.format_registry import FORMATS, has_index
 from memwatch.tokenize.inputs.json_shape import TextField, field_names, listed
 from memwatch.tokenize.messages import Counts
@@ -48,6 +49,16 @@ class BadBytes(MemwatchError):
         self.offset = offset
 
 
+class DocumentTooLong(MemwatchError):
+    """A document that must not be cut, and that takes more memory than there is."""
+
+    def __init__(self, size_bytes: int, longest_bytes: int) -> None:
+        super().__init__(
+            f"has a document of {format_size(size_bytes)}, and the memory of a worker is enough for "
+            f"{format_size(longest_bytes)}; raise --max-memory, use fewer --workers, or divide it with --documents"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class _Documents:
     """Documents one after the other, either all in one text with marks between them, or each by itself."""
@@ -59,10 +70,15 @@ class _Documents:
 
 
 class BlockEncoder:
+    """`longest_document_bytes` is set where documents are never cut, by whoever knows how much memory there is."""
+
+    longest_document_bytes: int | None = None
+
     def __init__(self, engine: Engine, encoding: Encoding, settings: TokenizeSettings) -> None:
         self.engine = engine
         self.settings = settings
-        self._end_of_text = np.array([encoding.end_of_text], dtype=np.uint32)
+        self._mark = np.array([encoding.mark], dtype=np.uint32)
+        self._end_of_text = encoding.end_of_text
         self._separator = separator_named(settings.documents)
         self._marks_records = settings.documents != "none"
         self._mark_first = FORMATS[settings.format].begins_documents
@@ -72,6 +88,12 @@ class BlockEncoder:
         self._text_field = TextField(settings.text_column)
 
     def encode(self, data: bytes, layout: BlockLayout) -> tuple[Tokens, Counts]:
+        tokens, counts = self._with_marks(data, layout)
+        if self._end_of_text != self._mark[0]:
+            tokens = np.where(tokens == self._mark[0], np.uint32(self._end_of_text), tokens)
+        return tokens, counts
+
+    def _with_marks(self, data: bytes, layout: BlockLayout) -> tuple[Tokens, Counts]:
         counts = Counts(missing_texts=layout.missing_rows)
         if self._errors == "strict" and (self._stops or layout.kind == "text"):
             repaired(data, "strict", counts)
@@ -84,6 +106,7 @@ class BlockEncoder:
                 tokens = self._encoded(self._rows(data, layout, counts), counts)
                 return self._placed(tokens, layout, self._marks_records, counts), counts
         if self._separator is None:
+            self._check_length(data)
             return self.engine.encode(repaired(data, self._errors, counts)), counts
         documents = self._plain_documents(data, layout)
         tokens = self._encoded(documents, counts)
@@ -93,12 +116,19 @@ class BlockEncoder:
     def _encoded(self, documents: _Documents, counts: Counts) -> Tokens:
         """The tokens of all documents, with a mark after each."""
         counts.documents += documents.count
+        if self.longest_document_bytes is not None:
+            texts = documents.texts if documents.joined is None else documents.joined.split(MARK)
+            self._check_length(max(texts, key=len, default=b""))
         if documents.joined is not None:
             return self.engine.encode_marked(documents.joined)
         parts: list[Tokens] = []
         for text in documents.texts:
-            parts += [self.engine.encode(repaired(text, self._errors, counts)), self._end_of_text]
+            parts += [self.engine.encode(repaired(text, self._errors, counts)), self._mark]
         return np.concatenate(parts) if parts else np.empty(0, np.uint32)
+
+    def _check_length(self, text: bytes) -> None:
+        if self.longest_document_bytes is not None and len(text) > self.longest_document_bytes:
+            raise DocumentTooLong(len(text), self.longest_document_bytes)
 
     def _placed(self, tokens: Tokens, layout: BlockLayout, is_marked: bool, counts: Counts) -> Tokens:
         """Keep the marks where this format has them, given one after each document."""
@@ -106,16 +136,16 @@ class BlockEncoder:
             counts.starts = self._starts(tokens, layout, is_marked)
         if not is_marked:
             counts.documents = 0
-            unmarked: Tokens = tokens[tokens != self._end_of_text[0]]
+            unmarked: Tokens = tokens[tokens != self._mark[0]]
             return unmarked
         counts.documents -= layout.continues and len(tokens) > 0
         if self._mark_first and len(tokens):
-            return tokens[:-1] if layout.continues else np.concatenate([self._end_of_text, tokens[:-1]])
+            return tokens[:-1] if layout.continues else np.concatenate([self._mark, tokens[:-1]])
         return tokens[:-1] if layout.open_end else tokens
 
     def _starts(self, tokens: Tokens, layout: BlockLayout, is_marked: bool) -> npt.NDArray[np.int64]:
         """Where documents begin among the tokens that `_placed` makes of these. Documents without a token have none."""
-        ends = np.flatnonzero(tokens == self._end_of_text[0])
+        ends = np.flatnonzero(tokens == self._mark[0])
         starts = np.concatenate([[0], ends + 1])[: len(ends)]
         if not is_marked:
             starts, ends = starts - np.arange(len(ends)), ends - np.arange(len(ends))

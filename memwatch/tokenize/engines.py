@@ -1,7 +1,8 @@
 """The engines: valid UTF-8 in, tokens out, the same tokens from each.
 
-gigatoken is fast, tiktoken is the reference. Where the two are known to differ, or gigatoken fails its check at the
-start, tiktoken's answer counts.
+gigatoken is fast. The reference is tiktoken, or for a vocabulary file the library that belongs to it
+(reference_engines.py). Where the two are known to differ, or gigatoken fails its check at the start, the reference's
+answer counts.
 """
 
 import hashlib
@@ -17,6 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from memwatch.errors import MemwatchError
+from memwatch.tokenize.document_mark import MARK, has_mark
+from memwatch.tokenize.new_letters import NEW_IN_UNICODE_17, NEW_TO_TOKENIZERS, NewLetters
+from memwatch.tokenize.split_patterns import pattern_with
 from memwatch.tokenize.vocabulary import Encoding, cache_folder, reference, store
 
 if TYPE_CHECKING:
@@ -24,69 +28,14 @@ if TYPE_CHECKING:
 
 Tokens = npt.NDArray[np.uint32]
 
-# Letters, digits and marks that came with Unicode 17: gigatoken 0.10 knows them, tiktoken 0.14 does not. Found by
-# comparing every code point in seven contexts or more, for all three pre-tokenizers; test_engines.py does it for gpt2.
-NEW_IN_UNICODE_17 = (
-    (0x088F, 0x088F), (0x0C5C, 0x0C5C), (0x0CDC, 0x0CDC), (0x1ACF, 0x1ADD), (0x1AE0, 0x1AEB), (0xA7CE, 0xA7CF),
-    (0xA7D2, 0xA7D2), (0xA7D4, 0xA7D4), (0xA7F1, 0xA7F1), (0x10940, 0x10959), (0x10EC5, 0x10EC7), (0x10EFA, 0x10EFB),
-    (0x11B60, 0x11B67), (0x11DB0, 0x11DDB), (0x11DE0, 0x11DE9), (0x16EA0, 0x16EB8), (0x16EBB, 0x16ED3),
-    (0x16FF2, 0x16FF6), (0x187F8, 0x187FF), (0x18D09, 0x18D1E), (0x18D80, 0x18DF2), (0x1E6C0, 0x1E6DE),
-    (0x1E6E0, 0x1E6F5), (0x1E6FE, 0x1E6FF), (0x2B73A, 0x2B73F), (0x2CEA2, 0x2CEAD), (0x323B0, 0x33479),
-)  # fmt: skip
-
-
-# Stands between documents that are encoded in one call, and is encoded as the end of a text: a code point that no text
-# has (Unicode calls it a noncharacter). A text that has it all the same goes through tiktoken.
-MARK = "\U0010ffff".encode()
-
-
-def has_mark(text: bytes) -> bool:
-    """Looks for the leading byte first, which no usual text has: that is ten times as fast as a search for all four."""
-    return text.find(MARK[0]) >= 0 and MARK in text
-
-
-def _by_lead(ranges: tuple[tuple[int, int], ...]) -> dict[int, "re.Pattern[bytes]"]:
-    """For each leading byte, what the whole characters look like."""
-    by_lead: dict[int, dict[bytes, set[int]]] = {}
-    for first, last in ranges:
-        for code_point in range(first, last + 1):
-            encoded = chr(code_point).encode()
-            by_lead.setdefault(encoded[0], {}).setdefault(encoded[:-1], set()).add(encoded[-1])
-    return {
-        lead: re.compile(
-            b"|".join(re.escape(start) + b"[" + re.escape(bytes(ends)) + b"]" for start, ends in rest.items())
-        )
-        for lead, rest in by_lead.items()
-    }
-
-
-def _next_bytes(ranges: tuple[tuple[int, int], ...]) -> npt.NDArray[np.bool_]:
-    """Whether a leading byte and the two after it may begin one of these characters."""
-    may_begin = np.zeros((256, 64, 64), np.bool_)
-    for first, last in ranges:
-        for code_point in range(first, last + 1):
-            lead, second, third = chr(code_point).encode()[:3]
-            may_begin[lead, second & 0x3F, third & 0x3F] = True
-    return may_begin
-
-
-_NEW_LETTERS = _by_lead(NEW_IN_UNICODE_17)
-_MAY_BEGIN = _next_bytes(NEW_IN_UNICODE_17)
-
-
-def has_new_letters(text: bytes) -> bool:
-    """Whether valid UTF-8 has one of these letters. A text without their leading bytes, which is quick to see, need not
-    be searched; where there are many, looking at them all at once is several times as fast as a pattern."""
-    for lead, letters in _NEW_LETTERS.items():
-        if text.find(lead) < 0:
-            continue
-        data = np.frombuffer(text, np.uint8)
-        leads = np.flatnonzero(data == lead)
-        candidates = _MAY_BEGIN[lead][data[leads + 1] & 0x3F, data[leads + 2] & 0x3F]
-        if candidates.any() and letters.search(text, int(leads[candidates.argmax()])):
-            return True
-    return False
-
+_OF_TIKTOKEN = NewLetters(NEW_IN_UNICODE_17)
+# SentencePiece does not sort characters into kinds.
+_NEW_LETTERS = {
+    "named": _OF_TIKTOKEN,
+    "tiktoken": _OF_TIKTOKEN,
+    "tekken": _OF_TIKTOKEN,
+    "tokenizer.json": NewLetters(NEW_TO_TOKENIZERS),
+}
 
 # tiktoken's regex gives up on white space of a million characters that is followed by something else; older ones
 # may do so earlier (docs/MEASUREMENTS.md).
@@ -118,47 +67,70 @@ class Engine(Protocol):
     def renew(self) -> None:
         """Give back the memory that caches have taken."""
 
-    def reference_engine(self) -> "Tiktoken":
+    def reference_engine(self) -> "ReferenceEngine":
         """The engine whose answer counts."""
 
 
-class Tiktoken:
+class ReferenceEngine:
+    """What all references have in common: one document at a time, and nothing remembered that could grow."""
+
+    name: str
+    version: str
+
+    def __init__(self, encoding: Encoding) -> None:
+        self.version = importlib.metadata.version(self.name)
+        self._mark = np.array([encoding.mark], np.uint32)
+
+    def encode(self, text: bytes) -> Tokens:
+        raise NotImplementedError
+
+    def encode_list(self, text: str) -> list[int]:
+        """As a script calls the library. `estimate` measures it."""
+        raise NotImplementedError
+
+    def encode_marked(self, text: bytes) -> Tokens:
+        parts: list[Tokens] = []
+        for document in text.split(MARK)[:-1]:
+            parts += [self.encode(document), self._mark]
+        return np.concatenate(parts) if parts else np.empty(0, np.uint32)
+
+    def renew(self) -> None:
+        """There is no cache to drop."""
+
+    def reference_engine(self) -> "ReferenceEngine":
+        return self
+
+
+class Tiktoken(ReferenceEngine):
     name = "tiktoken"
 
     def __init__(self, encoding: Encoding, ranks: Path) -> None:
-        self.version = importlib.metadata.version("tiktoken")
+        super().__init__(encoding)
         self._pretokenizer = encoding.pretokenizer
-        self._end_of_text = np.array([encoding.end_of_text], np.uint32)
+        self._first_rank = np.uint32(encoding.first_rank)
         self.encoding: tiktoken.Encoding = reference(encoding, ranks)
 
     def encode(self, text: bytes) -> Tokens:
         parts = [self._encode_part(part) for part in _parts_it_can_take(text.decode(), self._pretokenizer)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def encode_marked(self, text: bytes) -> Tokens:
-        parts: list[Tokens] = []
-        for document in text.split(MARK)[:-1]:
-            parts += [self.encode(document), self._end_of_text]
-        return np.concatenate(parts) if parts else np.empty(0, np.uint32)
-
-    def renew(self) -> None:
-        """tiktoken has no cache to drop."""
-
-    def reference_engine(self) -> "Tiktoken":
-        return self
+    def encode_list(self, text: str) -> list[int]:
+        return self.encoding.encode_ordinary(text)
 
     def _encode_part(self, text: str) -> Tokens:
         try:
-            return self.encoding.encode_to_numpy(text, disallowed_special=())
+            return self.encoding.encode_to_numpy(text, disallowed_special=()) + self._first_rank
         except (KeyboardInterrupt, SystemExit, MemoryError):
             raise
         except BaseException as error:  # A panic in its Rust code is no Exception.
             raise MemwatchError(f"tiktoken cannot encode this text ({error}); try --engine gigatoken") from error
 
 
-def _parts_it_can_take(text: str, pretokenizer: str) -> list[str]:
+def _parts_it_can_take(text: str, pretokenizer: str | None) -> list[str]:
     """Cut long white space where a pretoken starts anyway: before its last character, and but for gpt2 after its last
     line end, because there everything up to a line end is one pretoken."""
+    if pretokenizer is None:
+        return [text]
     cuts: list[int] = []
     for run in _LONG_RUN.finditer(text):
         if pretokenizer == "o200k" and text[run.end()] == "/":
@@ -178,33 +150,68 @@ class Gigatoken:
         self.version = importlib.metadata.version("gigatoken")
         self._encoding = encoding
         self._ranks = ranks
+        self._new_letters = _NEW_LETTERS.get(encoding.kind)
         self.renew()
 
     def encode(self, text: bytes) -> Tokens:
-        if has_new_letters(text) or has_mark(text):
+        if self._has_new_letters(text) or has_mark(text):
             return self.reference_engine().encode(text)
         return self._encode(text)
 
     def encode_marked(self, text: bytes) -> Tokens:
-        if has_new_letters(text):
+        if self._has_new_letters(text):
             return self.reference_engine().encode_marked(text)
         return self._encode(text)
 
     def renew(self) -> None:
         """Its caches only grow; a new tokenizer starts with empty ones."""
-        from gigatoken import Tokenizer
-
-        self._reference: Tiktoken | None = None
+        self._reference: ReferenceEngine | None = None
         # The old one must be gone before the new one is there, or both would count.
         self._encode: Callable[[bytes], Tokens] = _not_ready
-        specials = {MARK.decode(): self._encoding.end_of_text}
-        tokenizer = Tokenizer.from_tiktoken(self._ranks, self._encoding.pretokenizer, special_tokens=specials)
-        self._encode = tokenizer.encode
+        self._encode = self._loaded()
 
-    def reference_engine(self) -> Tiktoken:
+    def reference_engine(self) -> ReferenceEngine:
         if self._reference is None:
-            self._reference = Tiktoken(self._encoding, self._ranks)
+            self._reference = reference_engine(self._encoding, self._ranks)
         return self._reference
+
+    def _has_new_letters(self, text: bytes) -> bool:
+        return self._new_letters is not None and self._new_letters.are_in(text)
+
+    def _loaded(self) -> Callable[[bytes], Tokens]:
+        from gigatoken import Tokenizer
+
+        encoding = self._encoding
+        if encoding.kind in ("tokenizer.json", "sentencepiece"):
+            encode: Callable[[bytes], Tokens] = Tokenizer.from_json(self._ranks.read_bytes()).encode
+            return encode
+        pattern = pattern_with(encoding.pattern or "")
+        pretokenizer = encoding.pretokenizer if pattern is None else pattern.gigatoken
+        specials = {MARK.decode(): encoding.mark}
+        tokenizer = Tokenizer.from_tiktoken(self._ranks, pretokenizer, special_tokens=specials)
+        if encoding.first_rank == 0:
+            encode = tokenizer.encode
+            return encode
+        # It numbers the tokens of a file from 0 on.
+        return lambda text: _renumbered(tokenizer.encode(text), encoding)
+
+
+def _renumbered(tokens: Tokens, encoding: Encoding) -> Tokens:
+    return np.where(tokens == encoding.mark, tokens, tokens + np.uint32(encoding.first_rank))
+
+
+def reference_engine(encoding: Encoding, ranks: Path) -> ReferenceEngine:
+    match encoding.kind:
+        case "tokenizer.json":
+            from memwatch.tokenize.reference_engines import HuggingFace
+
+            return HuggingFace(encoding)
+        case "sentencepiece":
+            from memwatch.tokenize.reference_engines import SentencePiece
+
+            return SentencePiece(encoding)
+        case _:
+            return Tiktoken(encoding, ranks)
 
 
 def _not_ready(text: bytes) -> Tokens:
@@ -218,9 +225,12 @@ class Chosen:
 
 
 def choose(wanted: str, encoding: Encoding, ranks: Path, check: bool) -> Chosen:
-    """The engine asked for; with `auto`, tiktoken where gigatoken is missing or fails the check."""
-    if wanted == "tiktoken":
-        return Chosen(Tiktoken(encoding, ranks))
+    """The engine asked for; with `auto`, the reference where gigatoken is missing or fails the check. For a vocabulary
+    file engine_check.py has decided before."""
+    if wanted in ("reference", "tiktoken"):
+        return Chosen(reference_engine(encoding, ranks))
+    if encoding.path is not None:
+        return Chosen(Gigatoken(encoding, ranks))
     try:
         engine = Gigatoken(encoding, ranks)
         if check:
@@ -240,7 +250,7 @@ def check_against_tiktoken(engine: Engine, encoding: Encoding, ranks: Path) -> N
     answer that does not fit is never believed before tiktoken was asked again."""
     version = importlib.metadata.version("tiktoken")
     text = CHECK_TEXT.encode()
-    key = hashlib.sha256(f"{encoding.name} {encoding.ranks_sha256} {version} ".encode() + text).hexdigest()
+    key = hashlib.sha256(f"{encoding.name} {encoding.vocabulary_sha256} {version} ".encode() + text).hexdigest()
     path = cache_folder() / f"answer-{key[:16]}"
     tokens = engine.encode(text).astype("<u4").tobytes()
     try:

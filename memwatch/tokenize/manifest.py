@@ -25,7 +25,7 @@ def manifest_of(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Any]:
         "inputs": checkpoint.inputs,
         "settings": checkpoint.settings,
         "encoding": encoding.name,
-        "vocabulary_sha256": encoding.ranks_sha256,
+        "vocabulary_sha256": encoding.vocabulary_sha256,
         "dtype": encoding.dtype,
         "engine": ", ".join(totals.engines),
         "tokens": {split: tokens_of(checkpoint.outputs.complete, split) for split in ("train", "val")},

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from memwatch.tokenize.blocks import Block, BlockLayout, ReadPosition
-from memwatch.tokenize.cuts import TextCuts
+from memwatch.tokenize.cuts import Cuts
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.row_reader import RowBatch, open_rows
 from memwatch.tokenize.settings import Split
@@ -18,7 +18,7 @@ class RowBlocks:
         self,
         source: Input,
         column: str,
-        cuts: TextCuts,
+        cuts: Cuts,
         split: SplitRule,
         start: ReadPosition,
         stop_group: int | None,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.blocks import Block, BlockOpener, BlockSource, ReadPosition, Stop
-from memwatch.tokenize.encoding import BadBytes, BadRecord, BlockEncoder
+from memwatch.tokenize.encoding import BadBytes, BadRecord, BlockEncoder, DocumentTooLong
 from memwatch.tokenize.engines import Tokens
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.plain_file import PlainFile
@@ -154,6 +154,8 @@ def encode_block(
         if lines_before is None:
             lines_before = _lines_before(source, block.start.offset)
         raise BadInput(f"line {lines_before + error.line} of {block.name} {error}") from error
+    except DocumentTooLong as error:
+        raise BadInput(f"{block.name} at byte {block.start.offset} or after {error}") from error
     except BadBytes as error:
         raise BadInput(f"{block.name} at byte {block.start.offset + error.offset} {error}") from error
     except MemwatchError as error:

@@ -9,7 +9,7 @@ import errno
 import itertools
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +26,8 @@ from memwatch.tokenize.bad_records import check_bad_records
 from memwatch.tokenize.blocks import BlockOpener, ReadPosition
 from memwatch.tokenize.checkpoint import PARTIAL, Checkpoint, Totals
 from memwatch.tokenize.crew import Crew
+from memwatch.tokenize.engine_choice import chosen_engine, description
+from memwatch.tokenize.engine_memory import with_engine_memory
 from memwatch.tokenize.formats.file_names import Names
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.reading_memory import reading_memory
@@ -40,7 +42,8 @@ from memwatch.tokenize.rss import guarded_peak_bytes
 from memwatch.tokenize.run_inputs import run_inputs, shuffle_notes
 from memwatch.tokenize.settings import VAL_RULES, TokenizeRequest
 from memwatch.tokenize.sizing import Expected
-from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
+from memwatch.tokenize.vocabulary import Encoding
+from memwatch.tokenize.vocabulary_file import encoding_of, loadable_file
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -59,7 +62,7 @@ class Session:
         self._channel = channel
         self._signals = signals
         self._settings = request.settings
-        self._encoding: Encoding = encoding_named(request.settings.encoding)
+        self._encoding: Encoding = encoding_of(request.settings)
         self._inputs: list[Input] = []
         self._folder = Path()
         self._replaces: tuple[str, ...] = ()
@@ -85,6 +88,7 @@ class Session:
         if self._channel is not None:
             self._channel.send(HELLO)
         self._look_at_inputs()
+        self._choice = chosen_engine(self._request.resources.engine, self._encoding, self._settings, self._inputs)
         self._plan = self._planned()
         self._folder = self._output_folder()
         if self._channel is not None:
@@ -250,17 +254,21 @@ class Session:
     def _crew(self, lock: int, totals: Totals) -> Crew:
         not_for_others = [lock] + ([] if self._channel is None else [self._channel.fileno()])
         try:
-            ranks = rank_file(self._encoding)
+            ranks = loadable_file(self._encoding)
         except MemwatchError:
             self._drop_if_nothing_made(totals)
             raise
-        resources = self._request.resources
+        for note in (description(self._encoding), self._choice.note):
+            if note is not None:
+                show_note(self._channel, note)
+        resources = replace(self._request.resources, engine=self._choice.engine)
         return Crew(self._plan, self._opener, self._settings, resources, self._encoding, ranks, not_for_others)
 
     def _planned(self) -> Plan:
         token_bytes, workers = self._encoding.token_bytes, self._request.resources.workers
         column = self._settings.text_column
         reading = apart_if_remote(self._addresses, lambda: reading_memory(self._inputs, column))
+        reading = with_engine_memory(reading, self._encoding, self._choice.engine)
         limit = self._request.resources.max_memory_bytes
         if limit is not None and self._settings.mode == "memory":
             # Half of it is for the tokens and half for the workers, which need more of a small one.

@@ -7,7 +7,7 @@ how fast and in how much memory it is made, and may change from one attempt to t
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from memwatch.model.units import KIB, MIB
 from memwatch.tokenize.inputs.input_formats import Kind
@@ -17,6 +17,8 @@ Mode = Literal["stream", "shard", "memory"]
 VAL_RULES = ("ratio", "first-shard", "tail")
 Errors = Literal["replace", "ignore", "strict"]
 BadRecords = Literal["stop", "skip"]
+EngineName = Literal["auto", "gigatoken", "reference", "tiktoken"]
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 
 DEFAULT_MAX_MEMORY_BYTES = 512 * MIB
 DEFAULT_BLOCK_BYTES = 1 * MIB
@@ -45,6 +47,7 @@ class TokenizeSettings:
     exact: bool = False  # an inexact cut is an error
     shuffle: int | None = None  # the seed of the order of documents
     index: bool = False  # also an index of documents, where the format has none of its own
+    vocabulary: dict[str, Any] | None = None  # of the file that `encoding` names (vocabulary_file.py)
 
     @property
     def val_fraction(self) -> Fraction:
@@ -60,19 +63,39 @@ class TokenizeSettings:
     def changes_since(self, recorded: dict[str, Any]) -> list[str]:
         """What differs from the settings of an earlier run, in the words of the command line."""
         now = asdict(self)
-        return [
+        # Where a vocabulary file lies does not matter, only what is in it.
+        then_in, now_in = recorded.get("vocabulary"), self.vocabulary
+        changes = _vocabulary_changes(recorded.get("encoding"), then_in, self.encoding, now_in)
+        return changes + [
             f"--{name.replace('_', '-')} was {recorded.get(name)!r} and is now {now[name]!r}"
             for name in now
-            if recorded.get(name) != now[name] and name not in MAY_CHANGE
+            if recorded.get(name) != now[name] and name not in ("encoding", "vocabulary", *MAY_CHANGE)
         ]
 
     def changeable(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in MAY_CHANGE}
 
 
+def _vocabulary_changes(
+    then: str | None, then_in: dict[str, Any] | None, now: str, now_in: dict[str, Any] | None
+) -> list[str]:
+    if then_in is None or now_in is None or then_in["sha256"] != now_in["sha256"]:
+        was, is_now = _vocabulary_words(then, then_in), _vocabulary_words(now, now_in)
+        return [] if was == is_now else [f"--encoding was {was} and is now {is_now}"]
+    return [
+        f"--{name} was {then_in[name]!r} and is now {now_in[name]!r}"
+        for name in ("eot", "pretokenizer")
+        if then_in[name] != now_in[name]
+    ]
+
+
+def _vocabulary_words(encoding: str | None, vocabulary: dict[str, Any] | None) -> str:
+    return repr(encoding) if vocabulary is None else f"{vocabulary['name']!r} (SHA-256 {vocabulary['sha256'][:16]}...)"
+
+
 @dataclass(frozen=True, slots=True)
 class Resources:
-    engine: Literal["auto", "gigatoken", "tiktoken"] = "auto"
+    engine: EngineName = "auto"
     workers: int | None = None
     max_memory_bytes: int | None = None
     block_bytes: int = DEFAULT_BLOCK_BYTES

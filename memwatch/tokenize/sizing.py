@@ -5,13 +5,14 @@ Good enough to see whether the output fits on the disk, and to show a projection
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import KIB
 from memwatch.tokenize.blocks import Block, BlockLayout, BlockOpener, BlockReader, ReadPosition
-from memwatch.tokenize.cuts import Cuts, RecordCuts, TextCuts
+from memwatch.tokenize.cuts import Cuts, RecordCuts
+from memwatch.tokenize.document_cuts import sampling_cuts
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.plain_file import PlainFile
 from memwatch.tokenize.settings import TokenizeSettings
@@ -59,7 +60,7 @@ def expected_marks(
     for i in range(0, len(inputs), stride):
         # One file stands for those after it that are not looked at.
         size = sum(source.size_bytes or 0 for source in inputs[i : i + stride])
-        blocks = _pieces(inputs[i], opener.settings, encoding, min(count, PIECES))
+        blocks = sample_pieces(inputs[i], opener.settings, encoding, min(count, PIECES))
         _mark(marks, size, _unpacking(inputs[i]), blocks, [_tokens_of(encoder, block) for block in blocks])
     return tuple(marks)
 
@@ -87,9 +88,10 @@ def _unpacking(source: Input) -> int:
     return 1 if source.is_plain else LEAST_UNPACKING
 
 
-def _pieces(source: Input, settings: TokenizeSettings, encoding: Encoding, count: int) -> list[Block]:
+def sample_pieces(source: Input, settings: TokenizeSettings, encoding: Encoding, count: int) -> list[Block]:
+    """Small pieces of an input, spread over it where it can be read anywhere, else from its beginning."""
     if source.is_plain:
-        cuts: Cuts = RecordCuts() if source.kind == "jsonl" else TextCuts(encoding.pretokenizer, separator=None)
+        cuts: Cuts = RecordCuts() if source.kind == "jsonl" else sampling_cuts(encoding)
         return _spread_pieces(source, cuts, count)
     reader = BlockReader([source], settings, encoding, ReadPosition())
     try:
@@ -98,7 +100,14 @@ def _pieces(source: Input, settings: TokenizeSettings, encoding: Encoding, count
         block = None
     finally:
         reader.close()
-    return [] if block is None else [block]
+    return [] if block is None else [_beginning(block, 2 * count * PIECE_BYTES)]
+
+
+def _beginning(block: Block, most_bytes: int) -> Block:
+    """A text that cannot be cut makes a large block, of which the beginning will do."""
+    if block.layout.kind != "text" or len(block.data) <= most_bytes:
+        return block
+    return replace(block, data=bytes(block.data[:most_bytes]).decode("utf-8", "ignore").encode())
 
 
 def _spread_pieces(source: Input, cuts: Cuts, most: int) -> list[Block]:

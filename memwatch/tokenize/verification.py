@@ -1,4 +1,4 @@
-"""Is a finished folder what its manifest says, and are its tokens what tiktoken makes of the input?"""
+"""Is a finished folder what its manifest says, and are its tokens what the reference makes of the input?"""
 
 import random
 from collections.abc import Iterator
@@ -14,7 +14,8 @@ from memwatch.errors import MemwatchError
 from memwatch.tokenize import manifest as manifests
 from memwatch.tokenize.blocks import BlockOpener, BlockReader, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
-from memwatch.tokenize.engines import Engine, Tiktoken
+from memwatch.tokenize.engine_choice import reference_name
+from memwatch.tokenize.engines import Engine, reference_engine
 from memwatch.tokenize.formats.format_registry import FORMATS
 from memwatch.tokenize.hasher import sha256_of
 from memwatch.tokenize.inputs.finding import look_at
@@ -25,7 +26,8 @@ from memwatch.tokenize.plan import cores_here
 from memwatch.tokenize.segment_encoder import OpenFiles
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.shuffled_source import ShuffledSource
-from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
+from memwatch.tokenize.vocabulary import Encoding
+from memwatch.tokenize.vocabulary_file import encoding_of, loadable_file
 from memwatch.tokenize.worker import EncodedBlock, add_batch
 
 SAMPLE_BYTES = 256 * 1024
@@ -38,22 +40,30 @@ class Verified:
     files: int
     tokens: int
     sampled_tokens: int
+    reference: str
     problems: tuple[str, ...]
 
 
-def verify(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None) -> Verified:
+def verify(
+    folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None, vocabulary: str | None = None
+) -> Verified:
+    """`vocabulary` is the file of the encoding, if it is not where it was."""
     try:
-        return _verified(folder, inputs, samples, seed)
+        return _verified(folder, inputs, samples, seed, vocabulary)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise MemwatchError(f"the manifest in {folder} is damaged ({type(error).__name__}: {error})") from error
 
 
-def _verified(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None) -> Verified:
+def _verified(
+    folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None, vocabulary: str | None
+) -> Verified:
     manifest = manifests.load(folder)
-    encoding = encoding_named(manifest["encoding"])
+    encoding = encoding_of(_settings(manifest), vocabulary)
     # Hashing lets other threads run, so several files are read at once.
     with ThreadPoolExecutor(cores_here()) as threads:
-        found = threads.map(lambda record: list(_problems_of_file(folder, record, manifest)), manifest["files"])
+        found = threads.map(
+            lambda record: list(_problems_of_file(folder, record, manifest, encoding)), manifest["files"]
+        )
         problems = [problem for each in found for problem in each]
     for split, tokens in manifest["tokens"].items():
         if sum(record["tokens"] for record in manifest["files"] if record["split"] == split) != tokens:
@@ -63,10 +73,14 @@ def _verified(folder: Path, inputs: tuple[str, ...], samples: int, seed: int | N
         for tokens, problem in _samples(folder, manifest, encoding, inputs, samples, random.Random(seed)):
             sampled += tokens
             problems += [problem] if problem else []
-    return Verified(len(manifest["files"]), sum(manifest["tokens"].values()), sampled, tuple(problems))
+    return Verified(
+        len(manifest["files"]), sum(manifest["tokens"].values()), sampled, reference_name(encoding), tuple(problems)
+    )
 
 
-def _problems_of_file(folder: Path, record: dict[str, Any], manifest: dict[str, Any]) -> Iterator[str]:
+def _problems_of_file(
+    folder: Path, record: dict[str, Any], manifest: dict[str, Any], encoding: Encoding
+) -> Iterator[str]:
     path = folder / record["name"]
     if path.name != record["name"]:
         raise ValueError("it names files in other folders")
@@ -81,7 +95,6 @@ def _problems_of_file(folder: Path, record: dict[str, Any], manifest: dict[str, 
         return
     if record.get("holds") == "index":
         return
-    encoding = encoding_named(manifest["encoding"])
     output = FORMATS[manifest["settings"]["format"]]
     with path.open("rb") as file:
         if file.read(output.header_bytes) != output.header(record["tokens"], encoding.token_bytes):
@@ -96,11 +109,11 @@ def _samples(
     samples: int,
     chance: random.Random,
 ) -> Iterator[tuple[int, str | None]]:
-    """Tokenize parts of the input with tiktoken, from some of the marks on, and compare."""
+    """Tokenize parts of the input with the reference, from some of the marks on, and compare."""
     inputs = _same_inputs(names, manifest)
-    known = TokenizeSettings.__dataclass_fields__
-    settings = TokenizeSettings(**{name: value for name, value in manifest["settings"].items() if name in known})
-    engine, output = Tiktoken(encoding, rank_file(encoding)), _TrainTokens(folder, manifest, encoding)
+    settings = _settings(manifest)
+    engine = reference_engine(encoding, loadable_file(encoding))
+    output = _TrainTokens(folder, manifest, encoding)
     marks = manifest["marks"]
     chosen = sorted(chance.sample(marks, min(samples, len(marks))), key=lambda mark: mark["train_token"])
     if settings.shuffle is not None:
@@ -110,7 +123,7 @@ def _samples(
     for mark, where, tokens in encoded:
         found = output.read(mark["train_token"], len(tokens))
         same = np.array_equal(found, tokens)
-        yield len(tokens), None if same else f"{where}: token {mark['train_token']} and on are not tiktoken's"
+        yield len(tokens), None if same else f"{where}: token {mark['train_token']} and on are not {engine.name}'s"
 
 
 def _tokens_in_order(
@@ -168,6 +181,11 @@ def _shuffled_source(inputs: list[Input], settings: TokenizeSettings, start: Rea
     assert settings.shuffle is not None
     source = ShuffledSource(inputs, start, settings.shuffle, take_footers)
     return source
+
+
+def _settings(manifest: dict[str, Any]) -> TokenizeSettings:
+    known = TokenizeSettings.__dataclass_fields__
+    return TokenizeSettings(**{name: value for name, value in manifest["settings"].items() if name in known})
 
 
 def _train_bytes_after(position: ReadPosition, manifest: dict[str, Any]) -> int:

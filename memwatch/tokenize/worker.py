@@ -21,6 +21,7 @@ from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
 from memwatch.tokenize.blocks import Block, BlockLayout, BlockOpener, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
+from memwatch.tokenize.engine_memory import longest_document_bytes
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.feeder import ROW_END_BYTES, ROW_END_TYPE
 from memwatch.tokenize.formats.format_registry import has_index
@@ -44,6 +45,7 @@ from memwatch.tokenize.messages import (
     receive,
     send,
 )
+from memwatch.tokenize.plan import WORST_GROWTH_BYTES
 from memwatch.tokenize.rss import release_free_memory, rss_bytes
 from memwatch.tokenize.segment_encoder import (
     BadInput,
@@ -354,6 +356,8 @@ def main(
         chosen = choose(wanted_engine, encoding, ranks, check_engine)
         send(connection, Ready(f"{chosen.engine.name} {chosen.engine.version}", chosen.note))
         encoder = BlockEncoder(chosen.engine, encoding, settings)
+        free_bytes = budget_bytes + WORST_GROWTH_BYTES - (rss_bytes(os.getpid()) or 0)
+        encoder.longest_document_bytes = longest_document_bytes(encoding, chosen.engine.name, free_bytes)
         Worker(connection, slots, opener, encoder, encoding, budget_bytes, block_bytes).work()
     except (EOFError, ConnectionError):
         pass  # The coordinator has gone, or closed the connection: nothing is left to do.

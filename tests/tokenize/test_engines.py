@@ -12,7 +12,8 @@ from hypothesis import given, settings
 
 from memwatch.errors import MemwatchError
 from memwatch.tokenize import engines
-from memwatch.tokenize.engines import LONG_RUN, NEW_IN_UNICODE_17, Engine, Gigatoken, Tiktoken, choose
+from memwatch.tokenize.engines import LONG_RUN, Engine, Gigatoken, Tiktoken, choose
+from memwatch.tokenize.new_letters import NEW_IN_UNICODE_17
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 from tests.nasty import nasty_text

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from memwatch.tokenize.document_mark import MARK
 from memwatch.tokenize.encoding import BlockEncoder
-from memwatch.tokenize.engines import MARK
 from memwatch.tokenize.messages import Counts
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import ENCODINGS
