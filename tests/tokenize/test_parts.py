@@ -134,6 +134,8 @@ def test_patterns_are_expanded_and_names_are_not(tmp_path: Path) -> None:
     assert [Path(path).name for path in expand(names)] == ["a.txt", "b.txt", "x[1].txt"]
     with pytest.raises(UsageError, match="only once"):
         expand(["-", "-"])
+    with pytest.raises(UsageError, match="save standard input to a file"):
+        expand(["-", "s3://bucket/a.txt"])
 
 
 @pytest.mark.parametrize(

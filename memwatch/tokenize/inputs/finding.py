@@ -52,6 +52,9 @@ def expand(names: Iterable[str]) -> list[str]:
             raise MemwatchError(f"no file matches {name}")
     if paths.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input (-) can be read only once")
+    if STANDARD_INPUT in paths and any(map(is_remote, paths)):
+        # A bucket is looked at in another process, which would take what it reads of standard input with it.
+        raise UsageError("standard input (-) and a bucket cannot be read in one run; save standard input to a file")
     return paths
 
 
