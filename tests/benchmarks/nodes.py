@@ -8,6 +8,7 @@ and of Ray's workers for it does not.
 """
 
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from tests.helpers import HANG_S
 
 RAM = Path("/dev/shm")
 SEGMENTS = 16
-ROUNDS = 2
+ROUNDS = 3
 TO_REACH = 1.8
 
 
@@ -61,7 +62,7 @@ def report(text: Path, folder: Path) -> list[str]:
         for nodes, rates in found.items():
             cluster.add_node(core=nodes - 1)
             rates += [segments_a_second(cluster, copy, Path(there) / "out", nodes) for _ in range(ROUNDS)]
-    one, two = max(found[1]), max(found[2])
+    one, two = statistics.median(found[1]), statistics.median(found[2])
     megabytes = text.stat().st_size / 1e6 / SEGMENTS
     rounds = "; ".join(", ".join(f"{megabytes * rate:.0f}" for rate in rates) for rates in found.values())
     return [
