@@ -2,6 +2,7 @@
 version of Unicode. A text that has one goes through the reference."""
 
 import re
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -65,19 +66,25 @@ class NewLetters:
     """Finds code points of some ranges, all beyond ASCII, in valid UTF-8."""
 
     def __init__(self, ranges: tuple[tuple[int, int], ...]) -> None:
-        self._by_lead = _by_lead(ranges)
+        self._ranges = ranges
         self._may_begin = _next_bytes(ranges)
+        self._leads = np.flatnonzero(self._may_begin.any(axis=(1, 2))).tolist()
 
     def are_in(self, text: bytes) -> bool:
         """A text without their leading bytes, which is quick to see, need not be searched; where there are many,
         looking at them all at once is several times as fast as a pattern."""
-        for lead, letters in self._by_lead.items():
+        for lead in self._leads:
             if text.find(lead) < 0:
                 continue
             data = np.frombuffer(text, np.uint8)
             leads = np.flatnonzero(data == lead)
             thirds = np.minimum(leads + 2, len(data) - 1)
             candidates = self._may_begin[lead][data[leads + 1] & 0x3F, data[thirds] & 0x3F]
-            if candidates.any() and letters.search(text, int(leads[candidates.argmax()])):
+            if candidates.any() and self._patterns[lead].search(text, int(leads[candidates.argmax()])):
                 return True
         return False
+
+    @cached_property
+    def _patterns(self) -> dict[int, "re.Pattern[bytes]"]:
+        """Few texts need them, and to compile them takes a tenth of a worker's start."""
+        return _by_lead(self._ranges)
