@@ -97,7 +97,7 @@ def test_the_modules_that_a_page_names_can_be_imported(page: Path) -> None:
 
 @on_each(DOCS)
 def test_the_constants_and_classes_that_a_document_names_are_in_the_code(page: Path) -> None:
-    code = sources("memwatch", "tests")
+    code = sources("memwatch", "tests") + (ROOT / "Makefile").read_text()
     names = {name for pattern in (CONSTANT, CLASS) for name in pattern.findall(page.read_text())}
     assert sorted(name for name in names if not re.search(rf"(?<![A-Za-z0-9]){name}\b", code)) == []
 
