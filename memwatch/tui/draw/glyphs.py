@@ -27,8 +27,6 @@ class Glyphs:
     trunk: str = "│  "
     ellipsis: str = "…"
     arrow: str = "→"
-    into: str = "↓"
-    out_of: str = "↑"
     running: str = "●"
     paused: str = "‖"
     stopping: str = "■"
@@ -64,8 +62,6 @@ ASCII = Glyphs(
     trunk="|  ",
     ellipsis="~",
     arrow="->",
-    into="in",
-    out_of="out",
     running="*",
     paused="=",
     stopping="#",
