@@ -103,17 +103,23 @@ def _bind(listener: socket.socket, path: str) -> None:
         return
     before = os.umask(0o177)  # macOS knows no permissions of a socket that has no file yet.
     try:
-        listener.bind(path)
+        _in_folder(path, listener.bind)
     finally:
         os.umask(before)
 
 
 def _in_folder(path: str, do: Callable[[str], None]) -> None:
-    """By the folder's descriptor: a socket's address holds 107 bytes, and the path may be longer."""
-    if not IS_LINUX:
-        do(path)  # Raises OSError for a longer one.
-        return
+    """By the folder's descriptor: a socket's address holds 107 bytes (103 on macOS), and the path may be longer."""
     folder, name = os.path.split(path)
+    if not IS_LINUX:
+        before = os.open(os.curdir, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.chdir(folder)
+            do(name)
+        finally:
+            os.fchdir(before)
+            os.close(before)
+        return
     fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         do(f"/proc/self/fd/{fd}/{name}")
