@@ -146,7 +146,7 @@ def test_the_door_is_gone_with_the_guard(journal: Path) -> None:
         watched.tell("kill")
         watched.event("exit")
         assert not Path(join.socket_path(str(journal))).exists()
-    with pytest.raises(MemwatchError, match="over"):
+    with pytest.raises(MemwatchError, match="has ended"):
         join.connect(str(journal))
 
 
@@ -157,7 +157,7 @@ def test_a_door_that_a_killed_guard_left_is_no_guard(journal: Path) -> None:
         send(watched.guard.pid, signal.SIGKILL)
         watched.guard.wait()
         assert Path(join.socket_path(str(journal))).exists()
-        with pytest.raises(MemwatchError, match="over"):
+        with pytest.raises(MemwatchError, match="has ended"):
             join.connect(str(journal))
 
 
