@@ -366,7 +366,8 @@ def _while_paused(
     # After a loss of memory the job goes on with the smaller limit that it has by then, once nothing more is reclaimed.
     enough = forecast.reserve_bytes / 4 if state.is_blamed else -forecast.reserve_bytes * MOVE_SHARE
     if headroom is not None and headroom >= enough:
-        return Action(Step.RESUME, f"{format_size(headroom)} are free for the job")
+        room = f"{format_size(headroom)} are free for the job"
+        return Action(Step.RESUME, room if headroom > 0 else f"it was reduced to {format_size(confined.held_bytes)}")
     if waited_s >= settings.deadline_after_s:
         return Action(Step.STOP, _stop_reason(state, forecast), next_step=Step.KILL)
     return None
