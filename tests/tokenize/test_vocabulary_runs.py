@@ -200,7 +200,7 @@ def test_options_of_vocabulary_files_are_refused_with_a_named_encoding(documents
 
 def test_a_document_that_takes_more_memory_than_a_worker_has_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    long = json.dumps({"text": prose()[:1_000_000].decode("utf-8", "ignore")})
+    long = json.dumps({"text": code()[:1_000_000].decode("utf-8", "ignore")})
     path.write_text('{"text": "short"}\n' * 10 + long + "\n")
     options = ("--encoding", vocabulary("anthropic.json"), *EXACT, "--workers", "1")
     refused = memwatch("run", "tokenize", path, "--out", tmp_path / "out", *options, "--max-memory", "256M")
