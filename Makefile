@@ -2,6 +2,7 @@
 # make test    install what the tests need, and run those that take no more than a moment each (some minutes)
 # make test-versions  run make test with Python 3.12 and 3.13, and say which of them is not installed
 # make test-all  run every test, those with real hogs, kills and long texts too (10 to 20 minutes; some need root)
+# make test-failed  run again, one at a time, what failed in the last run of tests
 # make test-portable  test with psutil alone and every Linux-only call refused, as macOS would run it (minutes)
 # make test-cluster  kill nodes, workers, drivers and the store at 50 random moments under runs on Ray (10 minutes)
 # make test-vm  boot a Debian guest and test there what needs systemd and cgroup v2 (minutes; the first time as root)
@@ -27,8 +28,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 TESTS ?=
+# The longest test takes some minutes beside other work. What hangs longer fails, and the others still run.
+PYTEST := $(BIN)/python -m pytest --timeout 900
 
-.PHONY: coverage demo test test-versions test-all test-busy test-portable test-cluster test-vm test-vm-short vm-guest faults soak lint \
+.PHONY: coverage demo test test-versions test-all test-failed test-busy test-portable test-cluster test-vm test-vm-short vm-guest faults soak lint \
   benign curves bench screenshots vocabularies clean
 
 demo: $(VENV)/installed
@@ -41,7 +44,7 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	@echo "== running the tests (some minutes)"
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	@$(PYTEST) --numprocesses 2 --dist loadfile
 
 test-versions:
 	@for version in 3.12 3.13; do \
@@ -50,7 +53,10 @@ test-versions:
 
 test-all: $(VENV)/installed-dev
 	@echo "== running all tests (10 to 20 minutes)"
-	@$(BIN)/python -m pytest --all --numprocesses 2 --dist loadfile
+	@$(PYTEST) --all --numprocesses 2 --dist loadfile
+
+test-failed: $(VENV)/installed-dev
+	@$(PYTEST) --all --last-failed --last-failed-no-failures none
 
 PORTABLE := tests/guard/test_wrapper.py tests/cli/test_plain.py tests/cli/test_runs.py tests/cli/test_attach.py \
   tests/test_job.py tests/tokenize/test_end_to_end.py
@@ -91,7 +97,7 @@ test-busy: $(VENV)/installed-dev
 	  { echo "== installing stress-ng"; apt-get install --yes --quiet --no-install-recommends stress-ng; }
 	@stress-ng --cpu 4 --quiet & load=$$!; trap 'kill $$load' EXIT; \
 	  for turn in $$(seq $(TURNS)); do \
-	    echo "== turn $$turn of $(TURNS) beside stress-ng --cpu 4"; $(BIN)/python -m pytest $(BUSY_TESTS) || exit 1; \
+	    echo "== turn $$turn of $(TURNS) beside stress-ng --cpu 4"; $(PYTEST) $(BUSY_TESTS) || exit 1; \
 	  done
 
 TIMES ?= 20
