@@ -21,7 +21,9 @@ from memwatch.output_file import STANDARD_OUTPUT, output_file
 from memwatch.storage.address import is_remote
 
 if TYPE_CHECKING:
-    from memwatch.diagnose.evidence import Evidence
+    from collections.abc import Iterable
+
+    from memwatch.journal.events import Event
 
 DAY_S = 86400.0
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(min|m|h|d|w)")
@@ -88,6 +90,8 @@ def diagnose(
 
     Exit code 0 if no problem was found, 3 if one was.
     """
+    if html_file == STANDARD_OUTPUT and as_json:
+        raise UsageError("only one of --json and --html can go to standard output")
     if script is not None:
         if html_file is not None:
             raise UsageError("--html cannot be used with --script: a script has no recorded samples to draw")
@@ -99,9 +103,9 @@ def diagnose(
     if fix:
         raise UsageError("--fix needs --script: it is the file to rewrite")
     if log_file is not None or boot is not None:
-        return _show_log(log_file, boot, as_json, run, html_file)
-    if html_file == STANDARD_OUTPUT and as_json:
-        raise UsageError("only one of --json and --html can go to standard output")
+        if run is not None:
+            raise UsageError("with --log or --boot only that log is read, so a run cannot be named")
+        return _show_log(log_file, boot, as_json, html_file, show_commands)
     if input_path is not None:
         raise UsageError("--input needs --script: it is the file that the script reads")
     now_t = time.time()
@@ -114,58 +118,46 @@ def diagnose(
     return _show_machine(Wanted(now_t, now_t - since_s, run, show_commands), as_json, html_file)
 
 
-def _show_log(log_file: str | None, boot: int | None, as_json: bool, run: str | None, html_file: str | None) -> int:
+def _show_log(log_file: str | None, boot: int | None, as_json: bool, html_file: str | None, show_commands: bool) -> int:
     """A log alone is the evidence: of another machine, or of an older boot of this one."""
     from memwatch.diagnose.collect.pasted_log import boot_evidence, pasted_evidence
+    from memwatch.diagnose.conclude import diagnose as diagnosed
 
     if log_file is not None and boot is not None:
         raise UsageError("--log and --boot name two different logs; use one")
-    if run is not None:
-        raise UsageError("with --log or --boot only that log is read, so a run cannot be named")
-    if html_file is not None:
-        raise UsageError("--html draws what memwatch recorded; a log has no samples to draw")
     now_t = time.time()
     evidence = boot_evidence(boot, now_t) if boot is not None else pasted_evidence(str(log_file), now_t)
-    return _show(evidence, now_t, as_json)
+    diagnosis = diagnosed(evidence)
+    if html_file is not None:
+        _write_page((), diagnosis, html_file, show_commands)
+    return _show_diagnosis(diagnosis, now_t, as_json, is_silent=html_file == STANDARD_OUTPUT)
 
 
-def _show(evidence: "Evidence", now_t: float, as_json: bool) -> int:
-    from memwatch.diagnose.conclude import diagnose as diagnosed
-
-    return _show_diagnosis(diagnosed(evidence), now_t, as_json)
-
-
-def _show_diagnosis(diagnosis: Diagnosis, now_t: float, as_json: bool) -> int:
+def _show_diagnosis(diagnosis: Diagnosis, now_t: float, as_json: bool, is_silent: bool = False) -> int:
     from memwatch.cli.diagnosis_text import as_object, report, width
 
     if as_json:
         click.echo(json.dumps(as_object(diagnosis, now_t), indent=2))
-    else:
+    elif not is_silent:
         click.echo("\n".join(report(diagnosis, now_t, width())))
     return ExitCode.PROBLEM_FOUND if diagnosis.findings else ExitCode.OK
 
 
 def _show_machine(wanted: Wanted, as_json: bool, html_file: str | None) -> int:
-    from memwatch.cli.diagnosis_text import as_object, report, width
     from memwatch.diagnose.collect.all_evidence import collect
     from memwatch.diagnose.conclude import diagnose as diagnosed
+    from memwatch.diagnose.page_events import page_events
 
     diagnosis = diagnosed(collect(wanted))
     if html_file is not None:
-        _write_page(wanted, diagnosis, html_file)
-    if as_json:
-        click.echo(json.dumps(as_object(diagnosis, wanted.now_t), indent=2))
-    elif html_file != STANDARD_OUTPUT:
-        click.echo("\n".join(report(diagnosis, wanted.now_t, width())))
-    return ExitCode.PROBLEM_FOUND if diagnosis.findings else ExitCode.OK
+        _write_page(page_events(wanted, diagnosis), diagnosis, html_file, wanted.show_commands)
+    return _show_diagnosis(diagnosis, wanted.now_t, as_json, is_silent=html_file == STANDARD_OUTPUT)
 
 
-def _write_page(wanted: Wanted, diagnosis: Diagnosis, path: str) -> None:
-    from memwatch.diagnose.page_events import page_events
+def _write_page(events: "Iterable[Event]", diagnosis: Diagnosis, path: str, show_commands: bool) -> None:
     from memwatch.report.page import report_page
     from memwatch.report.privacy import names_of_this_machine
 
-    events, names = page_events(wanted, diagnosis), names_of_this_machine()
-    page = report_page(events, diagnosis, wanted.show_commands, private_names=names)
+    page = report_page(events, diagnosis, show_commands, private_names=names_of_this_machine())
     with output_file(path) as file:
         file.write(page)

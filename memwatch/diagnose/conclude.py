@@ -40,7 +40,7 @@ _OF_MEMORY = {
 
 def diagnose(evidence: Evidence) -> Diagnosis:
     found = _findings(evidence)
-    kept = [finding for finding in found if _is_asked_about(finding, evidence)]
+    kept = [finding.settled() for finding in found if _is_asked_about(finding, evidence)]
     return Diagnosis(
         tuple(kept[:SHOWN_FINDINGS]),
         () if evidence.is_pasted else tuple(_ruled_out(evidence, kept)),

@@ -4,7 +4,8 @@ Times are Unix seconds; None where the evidence does not tell. Every text may ho
 cgroups): whoever shows one makes it printable first.
 """
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -80,16 +81,49 @@ _PARTS = {
 }
 
 
-class Quoted(str):
-    """A line of evidence that repeats somebody's own words. `safe` says the same without them, for a page that is sent
-    to somebody else: it is made of known values alone."""
+class Shareable(str):
+    """A text that holds somebody's own words or names. `safe` says the same without them, for a page that is sent to
+    somebody else: it is made of known values alone."""
 
     safe: str
 
-    def __new__(cls, source: str, words: str, safe: str) -> "Quoted":
-        line = super().__new__(cls, f"{source}: {words}")
-        line.safe = f"{source}: {safe}"
-        return line
+    def __new__(cls, text: str, safe: str = "") -> "Shareable":
+        made = super().__new__(cls, text)
+        made.safe = safe
+        return made
+
+
+def quoted(source: str, words: str, safe: str) -> Shareable:
+    """A line of evidence that repeats a log's own words; `safe` is what was read from them."""
+    return Shareable(f"{source}: {words}", f"{source}: {safe}")
+
+
+_BEGIN, _END = "\ue000", "\ue001"  # of Unicode's private use: no log has them
+_CHOSEN = re.compile(f"{_BEGIN}(.*?){_END}", re.DOTALL)
+CHOSEN_NAME = "[name]"
+
+
+def chosen(name: str) -> str:
+    """A name that people chose (of a unit, a pod, a cgroup, a server), marked where a sentence takes it in. `settled`
+    takes the marks out, so that nobody has to search for such names later."""
+    return f"{_BEGIN}{name}{_END}"
+
+
+def settled(text: str) -> str:
+    """The text without its marks; the name itself is missing in what can be shared."""
+    safe = text.safe if isinstance(text, Shareable) else text
+    if _BEGIN not in text and _BEGIN not in safe:
+        return text
+    return Shareable(_CHOSEN.sub(r"\1", text), _CHOSEN.sub(CHOSEN_NAME, safe))
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Who held the memory when a limit was reached, to be drawn against it."""
+
+    limit_bytes: int
+    limit: str  # "the machine's RAM"
+    parts: tuple[tuple[str, int], ...]  # the biggest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +138,18 @@ class Finding:
     end_t: float | None = None  # the same as start_t for a moment
     missing: tuple[str, ...] = ()  # what the evidence leaves open, and what would tell it
     blamed: str | None = None  # the part of the machine, where the cause alone does not tell
-    private: tuple[str, ...] = ()  # names in these texts that people chose: of servers, pools, pods, units
+    held: Held | None = None
+
+    def settled(self) -> "Finding":
+        """With no marks of chosen names in any text."""
+        return replace(
+            self,
+            what=settled(self.what),
+            why=settled(self.why),
+            evidence=tuple(map(settled, self.evidence)),
+            advice=tuple(map(settled, self.advice)),
+            missing=tuple(map(settled, self.missing)),
+        )
 
     @property
     def part(self) -> str:

@@ -86,6 +86,12 @@ p { margin: .3rem 0; } ul, ol, dl { margin: 0; padding: 0; list-style: none; }
 .findings dd, .facts dd { margin: 0; }
 .findings ol { list-style: decimal; padding-left: 1.2rem; }
 .facts { display: grid; grid-template-columns: 6.2rem 1fr; gap: .5rem .8rem; padding-left: calc(1rem + 3px); }
+.held li { position: relative; margin: 0 0 .25rem; padding: .05rem .4rem; max-width: 44rem; }
+.held i { position: absolute; inset: 0 auto 0 0; background: var(--job); opacity: .22; border-radius: 2px; }
+.held span { position: relative; }
+.held .limit { padding: 0; }
+.held .limit b { display: block; border-right: 2px solid var(--act); border-top: 1px solid var(--act);
+  color: var(--act); font-size: .82rem; font-weight: 600; text-align: right; padding-right: .4rem; }
 
 .charts { --gutter: 4.6rem; padding-right: .7rem; }
 .lane, .spans, .xaxis { position: relative; margin-left: var(--gutter); }

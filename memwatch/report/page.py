@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import tzinfo
 
 from memwatch import __version__
-from memwatch.diagnose.findings import Diagnosis, Finding
+from memwatch.diagnose.findings import Diagnosis, Finding, Held
 from memwatch.journal.events import Event
 from memwatch.model.programs import program_name
 from memwatch.model.units import format_duration, format_size
@@ -28,6 +28,7 @@ from memwatch.report.run_story import GapKind, RunStory, read_story
 
 # Nothing but its own style may be used, whatever should ever slip into it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_LOG_NOTE = f"Only this log is the evidence: nothing of the machine that read it. memwatch {__version__}"
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -44,15 +45,19 @@ def report_page(
     none of `private_names` (of users and hosts): the page can be sent to somebody else.
     """
     story = read_story(events, show_commands)
+    is_of_log = diagnosis is not None and diagnosis.is_pasted
     if not show_commands:
         redact = Redactor(private_names)
         _make_shareable(story, redact)
         diagnosis = None if diagnosis is None else redact.diagnosis(diagnosis)
     lettered = list(zip(_LETTERS, diagnosis.findings if diagnosis else (), strict=False))
-    title = _title(story, show_commands)
-    body = joined(
-        [
-            element("h1", _what_happened(story, diagnosis, title)),
+    title = "Log of a machine" if is_of_log else _title(story, show_commands)
+    first = element("h1", with_code(_what_happened(story, diagnosis, title)))
+    if diagnosis is not None and is_of_log:
+        parts = [element("p", f"{title} · {_parts_at_fault(diagnosis)}", class_="soft")]
+        parts += [_diagnosed(diagnosis, lettered, zone), element("footer", _LOG_NOTE)]
+    else:
+        parts = [
             element("p", f"{title} · {_when(story, zone)}", class_="soft"),
             _tiles(story, zone),
             _diagnosed(diagnosis, lettered, zone),
@@ -61,7 +66,7 @@ def report_page(
             _programs(story, zone),
             _footer(story, zone),
         ]
-    )
+    body = joined([first, *parts])
     head = joined(
         [
             Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
@@ -71,6 +76,11 @@ def report_page(
         ]
     )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{element("main", body)}</body></html>\n'
+
+
+def _parts_at_fault(diagnosis: Diagnosis) -> str:
+    parts = dict.fromkeys(finding.part for finding in diagnosis.findings)
+    return f"at fault: {', '.join(parts)}" if parts else "nothing at fault was found"
 
 
 def _make_shareable(story: RunStory, redact: Redactor) -> None:
@@ -87,7 +97,7 @@ def _what_happened(story: RunStory, diagnosis: Diagnosis | None, title: str) -> 
     if diagnosis is not None and diagnosis.findings:
         return diagnosis.findings[0].what
     if diagnosis is not None:
-        return "No freeze and no killed job was found."
+        return f"No freeze and no killed job was found{' in this log' if diagnosis.is_pasted else ''}."
     counted = counted_limit(story)
     room = ""
     if counted is not None:
@@ -161,6 +171,8 @@ def _finding(letter: str, finding: Finding, zone: tzinfo | None) -> Html:
     rows = [("Why", with_code(finding.why)), ("Confidence", text(finding.confidence))]
     if finding.start_t is not None:
         rows.insert(0, ("When", text(_between(finding, zone))))
+    if finding.held is not None:
+        rows.append(("Memory", _held(finding.held)))
     if finding.evidence:
         rows.append(("Evidence", _list(finding.evidence)))
     if finding.advice:
@@ -168,6 +180,25 @@ def _finding(letter: str, finding: Finding, zone: tzinfo | None) -> Html:
     facts = joined(joined([element("dt", name), element("dd", inside)]) for name, inside in rows)
     headline = element("h3", element("span", letter, class_="letter"), with_code(finding.what))
     return element("li", headline, element("dl", facts), id=f"finding-{letter}")
+
+
+def _held(held: Held) -> Html:
+    """Bars against the limit that counted, which is the line at their right end."""
+    most = max(held.limit_bytes, *(size for _, size in held.parts))
+    bars = [
+        element(
+            "li",
+            element("i", style=f"width: {100 * size / most:.1f}%"),
+            element("span", f"{name} · {format_size(size)}"),
+        )
+        for name, size in held.parts
+    ]
+    line = element(
+        "b",
+        f"limit: {held.limit}, {format_size(held.limit_bytes)}",
+        style=f"width: {100 * held.limit_bytes / most:.1f}%",
+    )
+    return element("ul", *bars, element("li", line, class_="limit"), class_="held")
 
 
 def _between(finding: Finding, zone: tzinfo | None) -> str:

@@ -1,7 +1,8 @@
 """What a page must not disclose: paths, user and host names. `Redactor` takes them out of a text.
 
-Lines of logs and of a job's output are not shown at all, only what was read from them (`Quoted`). Command lines are
-left out where they are read (`program_name`). The system's own paths stay: advice names them.
+Lines of logs and of a job's output are not shown at all, only what was read from them (`quoted`). Command lines are
+left out where they are read (`program_name`), names that people chose where a sentence is made (`chosen`). The system's
+own paths stay: advice names them.
 """
 
 import contextlib
@@ -12,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from memwatch.diagnose.findings import Diagnosis, Finding, Quoted, Source
+from memwatch.diagnose.findings import CHOSEN_NAME, Diagnosis, Finding, Shareable, Source
 
-PATH, NAME, HOST = "[path]", "[name]", "[host]"
+PATH, NAME, HOST = "[path]", CHOSEN_NAME, "[host]"
 SHORTEST_NAME = 3  # a shorter one is a part of too many words
 _SYSTEM = r"(?:proc|sys|dev|etc|swapfile|var/log)\b"
 # A path begins a word; "in 3 s/turn" and "I/O" hold none. A cgroup's path names users, containers and jobs.
@@ -29,8 +30,8 @@ class Redactor:
     """`names`: of users and hosts, which are taken out wherever they stand as a word."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._kept = {name for name in names if len(name) >= SHORTEST_NAME and name.lower() not in _ORDINARY}
-        words = "|".join(map(re.escape, sorted(sorted(self._kept), key=len, reverse=True)))
+        kept = {name for name in names if len(name) >= SHORTEST_NAME and name.lower() not in _ORDINARY}
+        words = "|".join(map(re.escape, sorted(sorted(kept), key=len, reverse=True)))
         self._names = re.compile(rf"(?<![A-Za-z0-9])(?:{words})(?![A-Za-z0-9])", re.IGNORECASE) if words else None
 
     def __call__(self, text: str) -> str:
@@ -41,7 +42,7 @@ class Redactor:
     def diagnosis(self, diagnosis: Diagnosis) -> Diagnosis:
         return replace(
             diagnosis,
-            findings=tuple(Redactor(self._kept | {*each.private})._finding(each) for each in diagnosis.findings),
+            findings=tuple(map(self._finding, diagnosis.findings)),
             ruled_out=self._all(diagnosis.ruled_out),
             not_known=self._all(diagnosis.not_known),
             sources=tuple(self._source(source) for source in diagnosis.sources),
@@ -50,25 +51,27 @@ class Redactor:
     def _finding(self, finding: Finding) -> Finding:
         return replace(
             finding,
-            what=self(finding.what),
-            why=self(finding.why),
+            what=self._shared(finding.what),
+            why=self._shared(finding.why),
             evidence=self._all(finding.evidence),
             advice=self._all(finding.advice),
             missing=self._all(finding.missing),
-            private=(),
         )
 
     def _source(self, source: Source) -> Source:
         return replace(
             source,
-            name=self(source.name),
+            name=self._shared(source.name),
             found=None if source.found is None else self(source.found),
             missing=None if source.missing is None else self(source.missing),
         )
 
     def _all(self, texts: tuple[str, ...]) -> tuple[str, ...]:
-        """What repeats somebody's own words is left out, not searched for names: nobody knows them all."""
-        return tuple(self(text.safe if isinstance(text, Quoted) else text) for text in texts)
+        return tuple(map(self._shared, texts))
+
+    def _shared(self, text: str) -> str:
+        """What people chose or wrote was left out where the text was made; the search is for what nobody marked."""
+        return self(text.safe if isinstance(text, Shareable) else text)
 
 
 def names_of_this_machine() -> list[str]:

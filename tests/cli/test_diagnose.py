@@ -183,13 +183,64 @@ def test_command_lines_are_shown_only_when_asked_for(tmp_path: Path) -> None:
         (["--log", "/no/such.log"], 1, "cannot read such.log"),
         (["--log", __file__, "--boot", "-1"], 2, "use one"),
         (["last", "--log", __file__], 2, "a run cannot be named"),
-        (["--log", __file__, "--html", "x.html"], 2, "no samples to draw"),
+        (["--log", __file__, "--json", "--html", "-"], 2, "only one of --json and --html"),
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence(arguments: list[str], code: int, words: str) -> None:
     done = memwatch("diagnose", *arguments)
     assert done.code == code
     assert words in error_of(done)
+
+
+_SHARED_MEMORY = """
+Nov 16 07:19:03 nimbus kernel: worker invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0
+Nov 16 07:19:03 nimbus kernel: memory: usage 1048576kB, limit 1048576kB, failcnt 91
+Nov 16 07:19:03 nimbus kernel: Memory cgroup stats for /system.slice/bobs-secret.service:
+Nov 16 07:19:03 nimbus kernel: anon 47185920
+Nov 16 07:19:03 nimbus kernel: file 1023410176
+Nov 16 07:19:03 nimbus kernel: shmem 1023410176
+Nov 16 07:19:03 nimbus kernel: file_dirty 0
+Nov 16 07:19:03 nimbus kernel: [  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name
+Nov 16 07:19:03 nimbus kernel: [   4242]     0  4242    40000    12032   200000        0             0 worker
+Nov 16 07:19:03 nimbus kernel: oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,\
+oom_memcg=/system.slice/bobs-secret.service,task_memcg=/system.slice/bobs-secret.service,task=worker,pid=4242,uid=0
+Nov 16 07:19:03 nimbus kernel: Memory cgroup out of memory: Killed process 4242 (worker) total-vm:160000kB, \
+anon-rss:46080kB, file-rss:2048kB, shmem-rss:0kB
+""".replace("\\\n", "")
+
+
+class TestSharedMemoryLog:
+    @pytest.fixture
+    def log(self, tmp_path: Path) -> Path:
+        path = tmp_path / "bobs-kern.log"
+        path.write_text(_SHARED_MEMORY)
+        return path
+
+    def test_shared_memory_is_named_and_not_the_small_victim(self, log: Path) -> None:
+        done = memwatch("diagnose", "--log", log)
+        assert done.code == 3
+        assert "976.0 MiB was in shared memory and tmpfs" in " ".join(done.out.split())
+        assert "worker is not the reason" in " ".join(done.out.split())
+        assert "systemctl set-property bobs-secret.service MemoryMax=2G" in " ".join(done.out.split())
+
+    def test_a_page_of_a_log_can_be_sent(self, log: Path, tmp_path: Path) -> None:
+        page = tmp_path / "page.html"
+        assert memwatch("diagnose", "--log", log, "--html", page).code == 3
+        text = page.read_text()
+        assert "shared memory and tmpfs" in text
+        assert "limit: the memory limit of the cgroup, 1.0 GiB" in text
+        for private in ("bobs", "nimbus", "system.slice", str(tmp_path)):
+            assert private not in text
+        shown = memwatch("diagnose", "--log", log, "--html", "-", "--show-commands")
+        assert shown.out.startswith("<!doctype html>")
+        assert "bobs-secret.service" in shown.out
+
+    def test_a_log_line_that_is_quoted_as_evidence_goes_into_json(self, tmp_path: Path) -> None:
+        path = tmp_path / "disk.log"
+        path.write_text("kernel: blk_update_request: I/O error, dev nvme0n1, sector 5\n")
+        found = json.loads(memwatch("diagnose", "--log", path, "--json").out)
+        assert found["findings"][0]["cause"] == "disk-fault"
+        assert "sector 5" in found["findings"][0]["evidence"][0]
 
 
 class TestScripts:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from memwatch.diagnose.causes.phrases import clock, listed
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Confidence, Finding, Quoted
+from memwatch.diagnose.findings import Cause, Confidence, Finding, quoted
 from memwatch.diagnose.logs.fault_values import GpuHang
 from memwatch.diagnose.logs.log_events import DiskFull, GpuError, GpuFull
 from memwatch.diagnose.timeline.model import GpuUse
@@ -36,14 +36,14 @@ def disk_findings(evidence: Evidence) -> list[Finding]:
     events = [] if evidence.log is None else [event for event in evidence.log.events if isinstance(event, DiskFull)]
     if events:
         shown: list[str] = [
-            Quoted(f"log of {event.who} at {clock(event.t, evidence.now_t)}", event.detail, _FULL)
+            quoted(f"log of {event.who} at {clock(event.t, evidence.now_t)}", event.detail, _FULL)
             for event in events[:3]
         ]
         found.append(_disk_finding("A program could not write, because a disk was full.", shown, events[-1].t))
     for run in evidence.runs:
         if run.disk_full_words is not None:
             what = f"{run.name} could not write, because a disk was full."
-            found.append(_disk_finding(what, [Quoted("its own words", run.disk_full_words, _FULL)], run.ended_t))
+            found.append(_disk_finding(what, [quoted("its own words", run.disk_full_words, _FULL)], run.ended_t))
     return found
 
 
@@ -65,11 +65,11 @@ def gpu_memory_findings(evidence: Evidence) -> list[Finding]:
     times, names = [], []
     for event in () if evidence.log is None else evidence.log.events:
         if isinstance(event, GpuFull):
-            shown.append(Quoted(f"kernel log at {clock(event.t, evidence.now_t)}", event.detail, _CARD_FULL))
+            shown.append(quoted(f"kernel log at {clock(event.t, evidence.now_t)}", event.detail, _CARD_FULL))
             times.append(event.t)
     for run in evidence.runs:
         if run.gpu_full_words is not None:
-            shown.append(Quoted(f"{run.name}'s own words", run.gpu_full_words, _CARD_FULL))
+            shown.append(quoted(f"{run.name}'s own words", run.gpu_full_words, _CARD_FULL))
             names.append(run.name)
             times.append(run.ended_t)
     full = full_cards(evidence)

@@ -4,7 +4,7 @@ import re
 
 from memwatch.diagnose.causes.phrases import clock, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Confidence, Finding, Quoted
+from memwatch.diagnose.findings import Cause, Confidence, Finding, quoted
 from memwatch.diagnose.logs.fault_values import GpuHang
 from memwatch.diagnose.logs.log_events import GpuError
 
@@ -79,7 +79,7 @@ def gpu_error_findings(evidence: Evidence) -> list[Finding]:
     by = f", while {listed(list(dict.fromkeys(names)))} ran on it" if names else ""
     known_t = [event.t for event in events if event.t is not None]
     shown: list[str] = [
-        Quoted(f"kernel log{moment(event.t, evidence.now_t)}", _error(event), f"Xid {event.code}")
+        quoted(f"kernel log{moment(event.t, evidence.now_t)}", _error(event), f"Xid {event.code}")
         for event in events[:3]
     ]
     if len(events) > 3:
@@ -143,7 +143,7 @@ def _hang_finding(driver: str, events: list[GpuHang], evidence: Evidence) -> Fin
     by = f" while {listed(named)} used it" if named else ""
     known_t = [event.t for event in events if event.t is not None]
     shown: list[str] = [
-        Quoted(f"kernel log{moment(event.t, evidence.now_t)}", event.detail, f"a hang, or a fault, of {driver}")
+        quoted(f"kernel log{moment(event.t, evidence.now_t)}", event.detail, f"a hang, or a fault, of {driver}")
         for event in events[:3]
     ]
     if len(events) > 3:

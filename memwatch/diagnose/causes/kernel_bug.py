@@ -4,7 +4,7 @@ import re
 
 from memwatch.diagnose.causes.phrases import listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Confidence, Finding, Quoted
+from memwatch.diagnose.findings import Cause, Confidence, Finding, quoted
 from memwatch.diagnose.logs.fault_values import KernelBug
 
 _MODULE = re.compile(r"\[(?P<module>\w+)\]$")
@@ -62,7 +62,7 @@ def kernel_bug_findings(evidence: Evidence) -> list[Finding]:
             ),
             Confidence.HIGH,
             tuple(
-                Quoted(f"kernel log{moment(bug.t, evidence.now_t)}", bug.detail, bug.place or "a failure of the kernel")
+                quoted(f"kernel log{moment(bug.t, evidence.now_t)}", bug.detail, bug.place or "a failure of the kernel")
                 for bug in bugs[:3]
             ),
             tuple(_advice(bugs)),

@@ -7,12 +7,13 @@ from memwatch.diagnose.causes.oom_advice import SCRIPT_ADVICE
 from memwatch.diagnose.causes.oom_why import ONE_INCIDENT_S
 from memwatch.diagnose.causes.phrases import clock, forecast_of, growth, listed, moment, sentence, took
 from memwatch.diagnose.evidence import Evidence, Run
-from memwatch.diagnose.findings import Cause, Confidence, Finding
+from memwatch.diagnose.findings import Cause, Confidence, Finding, chosen
 from memwatch.diagnose.logs.daemon_lines import DaemonKill, Killer
 from memwatch.diagnose.logs.oom_kill import SMALL_VICTIM_BYTES
 from memwatch.model.units import format_size
 
 _SESSION = re.compile(r"/(?:user@\d+\.service|session-[\w-]+\.scope|user-\d+\.slice|session\.slice(?:/[^/]*)?)$")
+_PATH = re.compile(r"(?<![\w/])/[^\s,;]+")
 _TERMINAL = re.compile(r"(?i)(?:terminal|konsole|vte-spawn|tmux|kitty|alacritty)")
 
 
@@ -47,7 +48,7 @@ def _oomd_finding(kills: list[DaemonKill], evidence: Evidence) -> Finding:
     names = [kill.name for kill in kills]
     session = next((name for name in names if _SESSION.search(name)), None)
     terminal = next((name for name in names if _TERMINAL.search(name)), None)
-    what = f"systemd-oomd killed {listed([_unit(name) for name in names])}"
+    what = f"systemd-oomd killed {listed([chosen(_unit(name)) for name in names])}"
     if session is not None:
         what += ": the whole session, with everything in it."
     elif terminal is not None:
@@ -57,16 +58,16 @@ def _oomd_finding(kills: list[DaemonKill], evidence: Evidence) -> Finding:
     return Finding(
         Cause.OOMD_KILL,
         what,
-        sentence([kills[0].reason]) or "Its limit of memory pressure, or of swap, was reached.",
+        sentence([_PATH.sub(lambda path: chosen(path[0]), kills[0].reason or "")])
+        or "Its limit of memory pressure, or of swap, was reached.",
         Confidence.HIGH,
-        tuple(f"systemd-oomd's log{moment(kill.t, evidence.now_t)}: killed {kill.name}" for kill in kills[:3]),
+        tuple(f"systemd-oomd's log{moment(kill.t, evidence.now_t)}: killed {chosen(kill.name)}" for kill in kills[:3]),
         (
             "memwatch run -- COMMAND: the job alone is paused or stopped, before oomd takes everything around it.",
             "systemd-run --user --scope COMMAND: the job gets a cgroup of its own, so that oomd can kill it alone.",
         ),
         kills[0].t,
         kills[-1].t,
-        private=tuple(map(_unit, names)),
     )
 
 
@@ -75,20 +76,19 @@ def _unit(path: str) -> str:
 
 
 def _talos_finding(kills: list[DaemonKill], evidence: Evidence) -> Finding:
-    names = listed(list(dict.fromkeys(_unit(kill.name) for kill in kills)))
+    names = listed([chosen(unit) for unit in dict.fromkeys(_unit(kill.name) for kill in kills)])
     return Finding(
         Cause.DAEMON_KILL,
         f"Talos killed {names}, with every process in it (OOMController).",
         "Its OOM controller acts when programs stall for memory (PSI); memory itself need not be used up.",
         Confidence.HIGH,
-        tuple(f"Talos log{moment(kill.t, evidence.now_t)}: killed {kill.name}" for kill in kills[:3]),
+        tuple(f"Talos log{moment(kill.t, evidence.now_t)}: killed {chosen(kill.name)}" for kill in kills[:3]),
         (
             "talosctl get oomactions: shows what triggered it.",
             "talosctl cgroups --preset memory: shows which pod takes the memory; give it resources.limits.memory.",
         ),
         kills[0].t,
         kills[-1].t,
-        private=tuple(_unit(kill.name) for kill in kills),
     )
 
 

@@ -1,12 +1,10 @@
 """OOM kills in the words of who runs the job: systemd, Slurm, Kubernetes, Docker."""
 
-from dataclasses import replace
-
 from memwatch.diagnose.causes.oom import WHICH_LIMIT, WHICH_VICTIM, WHO_HELD
 from memwatch.diagnose.causes.oom_why import ONE_INCIDENT_S
 from memwatch.diagnose.causes.phrases import listed, times
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Confidence, Finding
+from memwatch.diagnose.findings import Cause, Confidence, Finding, chosen
 from memwatch.diagnose.logs.daemon_lines import DaemonKill
 from memwatch.diagnose.logs.fault_values import ManagedKill, Manager
 from memwatch.diagnose.logs.oom_kill import OomKill
@@ -31,13 +29,11 @@ def managed_kill_findings(evidence: Evidence) -> list[Finding]:
     ]
     if any(event.manager != Manager.SHELL for event in told):
         told = [event for event in told if event.manager != Manager.SHELL]  # Its own words add nothing then.
-    private = tuple(dict.fromkeys(event.what for event in told if event.what))
-    found = [
+    return [
         _managed_finding(manager, [kill for kill in told if kill.manager == manager], evidence)
         for manager in Manager
         if any(kill.manager == manager for kill in told)
     ]
-    return [replace(finding, private=private) for finding in found]
 
 
 def _is_same_moment(t: float | None, kill_t: float | None) -> bool:
@@ -49,7 +45,9 @@ def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evide
         return _eviction_finding(kills)
     if manager == Manager.SHELL:
         return _sigkill_finding(kills)
-    names = listed(list(dict.fromkeys(kill.what for kill in kills if kill.what)) or ["a container"])
+    names = listed(
+        [chosen(name) for name in dict.fromkeys(kill.what for kill in kills if kill.what)] or ["a container"]
+    )
     known_t = [kill.t for kill in kills if kill.t is not None]
     shown = (f"{manager.value}'s own words, {times(len(kills))}",)
     start_t, end_t = min(known_t, default=None), max(known_t, default=None)
@@ -75,7 +73,7 @@ def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evide
             (WHICH_VICTIM, WHICH_LIMIT, WHO_HELD),
         )
     if manager == Manager.SLURM:
-        job = kills[0].what.partition(".")[0]
+        job = chosen(kills[0].what.partition(".")[0] or "JOB")
         return Finding(
             Cause.CGROUP_LIMIT,
             f"The memory limit of the Slurm job step {names} was reached and the kernel killed a process of it.",
@@ -115,7 +113,7 @@ def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evide
 
 def _described(kills: list[ManagedKill]) -> str:
     pod = next((kill.what for kill in kills if kill.what), None)
-    return "" if pod is None else f"kubectl describe pod {pod}: shows its limit and what owns it; then "
+    return "" if pod is None else f"kubectl describe pod {chosen(pod)}: shows its limit and what owns it; then "
 
 
 def _batch_finding(

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from memwatch.diagnose.causes.memory_shortage import main_grower
 from memwatch.diagnose.causes.oom_advice import MAIN_SHARE, oom_advice
-from memwatch.diagnose.causes.oom_holder import Holder, holder_of
+from memwatch.diagnose.causes.oom_holder import Holder, held_parts, holder_of
 from memwatch.diagnose.causes.oom_why import ONE_INCIDENT_S, is_spread, size_range, why_memory_ran_out
 from memwatch.diagnose.causes.phrases import SINCE_BOOT_S, clock, forecast_of, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Confidence, Finding
+from memwatch.diagnose.findings import Cause, Confidence, Finding, chosen
 from memwatch.diagnose.logs.log_events import LogEvents
 from memwatch.diagnose.logs.oom_kill import LimitKind, NoVictim, OomKill, Shortage
 from memwatch.diagnose.timeline.growth import Growth
@@ -95,6 +95,7 @@ def _finding(kills: list[OomKill], evidence: Evidence) -> Finding:
         min(known_t, default=None),
         max(known_t, default=None),
         tuple(_missing(kills, first, is_holder_known=holder is not None or guilty is not None)),
+        held=held_parts(first),
     )
 
 
@@ -128,7 +129,7 @@ def _reached(kill: OomKill) -> str:
         return "Memory ran out"
     if kill.limit == LimitKind.UNKNOWN:
         return "A memory limit was reached (the machine's or a cgroup's)"
-    return f"The memory limit of {kill.cgroup or 'a cgroup'} was reached"
+    return f"The memory limit of {chosen(kill.cgroup) if kill.cgroup else 'a cgroup'} was reached"
 
 
 def _how_often(kills: list[OomKill]) -> str:
@@ -231,7 +232,7 @@ def _log_lines(kills: list[OomKill], first: OomKill, evidence: Evidence) -> list
         biggest = [f"{each.name} {format_size(each.taken_bytes)}" for each in first.programs[:3]]
         lines.append(f"the biggest then, RAM and swap: {listed(biggest)}")
     if first.task_cgroup is not None and first.task_cgroup not in ("/", first.cgroup):
-        lines.append(f"{first.name or 'it'} was in the cgroup {first.task_cgroup}")
+        lines.append(f"{first.name or 'it'} was in the cgroup {chosen(first.task_cgroup)}")
     adjusted = kills[0].oom_score_adj
     run = evidence.run_of(kills[0].pid)
     if run is not None:

@@ -4,6 +4,7 @@ import re
 
 from memwatch.diagnose.causes.oom_holder import Holder
 from memwatch.diagnose.evidence import Evidence
+from memwatch.diagnose.findings import chosen
 from memwatch.diagnose.logs.log_events import Platform
 from memwatch.diagnose.logs.oom_kill import NoVictim, OomKill, ProgramSum
 from memwatch.model.units import GIB, MIB, format_size
@@ -75,17 +76,17 @@ def _raise_limit(kill: OomKill) -> list[str]:
     unit = path.rpartition("/")[2]
     if "kubepods" in path:
         pod = _POD.search(path)
-        find = "" if pod is None else f" `kubectl get pods -A -o wide | grep -i {pod['id'][:8]}` finds the pod;"
+        find = "" if pod is None else f" `kubectl get pods -A -o wide | grep -i {chosen(pod['id'][:8])}` finds the pod;"
         return [f"Raise resources.limits.memory of the container{more};{find} `kubectl top pod` shows what it takes."]
     if "slurm" in path:
         job = _JOB.search(path)
-        number = "JOB" if job is None else job["number"]
+        number = "JOB" if job is None else chosen(job["number"])
         return [
             f"sbatch --mem={size} ...: asks for more memory{more}; `sacct -j {number} --format=JobID,ReqMem,MaxRSS`"
             " shows what it took."
         ]
     if (container := _CONTAINER.search(path)) is not None:
-        tool, name = container["tool"].replace("libpod", "podman"), container["id"][:12]
+        tool, name = container["tool"].replace("libpod", "podman"), chosen(container["id"][:12])
         return [
             f"{tool} update --memory {size} --memory-swap {size} {name}; {tool} run --memory {size} ... for a new one:"
             f" raise the container's limit{more}."
@@ -93,7 +94,7 @@ def _raise_limit(kill: OomKill) -> list[str]:
     if "lxc" in path:
         return [f"lxc config set NAME limits.memory {size} (Proxmox: pct set ID -memory MIB): raises the limit{more}."]
     if unit.endswith((".service", ".scope", ".slice")):
-        return [f"systemctl set-property {unit} MemoryMax={size}: raises the unit's limit{more}."]
+        return [f"systemctl set-property {chosen(unit)} MemoryMax={size}: raises the unit's limit{more}."]
     return [
         f"Raise the limit{more}, if the job is meant to take more: docker run --memory {size}, MemoryMax={size} of a"
         f" unit, sbatch --mem={size}, resources.limits.memory."

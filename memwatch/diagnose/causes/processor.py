@@ -2,7 +2,7 @@
 
 from memwatch.diagnose.causes.phrases import listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import GRAPHICS, Cause, Confidence, Finding, Quoted
+from memwatch.diagnose.findings import GRAPHICS, Cause, Confidence, Finding, quoted
 from memwatch.diagnose.logs.fault_values import (
     HardwareError,
     Lockup,
@@ -93,7 +93,7 @@ def hardware_findings(evidence: Evidence) -> list[Finding]:
             else "A corrected error (CE) does no harm yet; one that is not corrected ends programs, or the machine.",
             Confidence.MEDIUM if all("events logged" in event.detail for event in events) else Confidence.HIGH,
             tuple(
-                Quoted(f"kernel log{moment(event.t, evidence.now_t)}", event.detail, f"an error ({event.part.value})")
+                quoted(f"kernel log{moment(event.t, evidence.now_t)}", event.detail, f"an error ({event.part.value})")
                 for event in events[:3]
             ),
             advice,

@@ -5,7 +5,7 @@ import re
 from memwatch.diagnose.causes.hung import hung_on_disk
 from memwatch.diagnose.causes.phrases import listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Confidence, Finding, Quoted
+from memwatch.diagnose.findings import Cause, Confidence, Finding, chosen, quoted
 from memwatch.diagnose.logs.fault_values import DiskFault, DiskTrouble, UsbDisconnect
 
 ONE_FAULT_S = 2.0  # lines of one fault follow one another at once
@@ -38,8 +38,8 @@ def disk_fault_findings(evidence: Evidence) -> list[Finding]:
         return []
     worst = min((fault.trouble for fault in faults), key=_WORST_FIRST.index)
     devices = list(dict.fromkeys(fault.device for fault in faults))
-    named = listed(list(dict.fromkeys(fault.device for fault in faults if fault.trouble == worst)))
-    others = [device for device in devices if device not in named]
+    named = listed(list(dict.fromkeys(_said(fault.device) for fault in faults if fault.trouble == worst)))
+    others = [_said(device) for device in devices if device not in named]
     known_t = [fault.t for fault in faults if fault.t is not None]
     start_t, end_t = min(known_t, default=None), max(known_t, default=None)
     hung = hung_on_disk(start_t, end_t, evidence)
@@ -62,13 +62,16 @@ def disk_fault_findings(evidence: Evidence) -> list[Finding]:
             ),
             Confidence.HIGH,
             tuple(
-                Quoted(f"kernel log{moment(fault.t, evidence.now_t)}", fault.detail, f"{fault.device} {fault.trouble}")
+                quoted(
+                    f"kernel log{moment(fault.t, evidence.now_t)}",
+                    fault.detail,
+                    f"{_said(fault.device)} {fault.trouble}",
+                )
                 for fault in _telling(faults)
             ),
             tuple(_advice(faults, worst, unplugged)),
             start_t,
             end_t,
-            private=tuple(device for device in devices if _OF_KERNEL.fullmatch(device) is None),
         )
     ]
 
@@ -102,7 +105,9 @@ def _advice(faults: list[DiskFault], worst: DiskTrouble, unplugged: bool) -> lis
         )
     servers = [fault.device for fault in faults if "server" in fault.detail]
     if servers:
-        advice.append(f"ping {servers[0]}; nfsstat -m: a server that does not answer stops all programs that use it.")
+        advice.append(
+            f"ping {chosen(servers[0])}; nfsstat -m: a server that does not answer stops all programs that use it."
+        )
         if all("server" in fault.detail for fault in faults):
             return advice
     disks = [_disk(fault.device) for fault in faults if _DISK_NAME.match(fault.device)]
@@ -111,8 +116,8 @@ def _advice(faults: list[DiskFault], worst: DiskTrouble, unplugged: bool) -> lis
         advice.append(f"smartctl -a {disk}: shows what the disk has counted; `smartctl -t long {disk}` tests it.")
     else:
         advice.append(
-            f"lsblk -o NAME,MAJ:MIN,HCTL,MODEL; ls -l /sys/class/block: show which disk {faults[0].device} is; then"
-            " smartctl -a /dev/NAME: shows what it has counted."
+            f"lsblk -o NAME,MAJ:MIN,HCTL,MODEL; ls -l /sys/class/block: show which disk {_said(faults[0].device)} is;"
+            " then smartctl -a /dev/NAME: shows what it has counted."
         )
     if worst in (DiskTrouble.READ_ONLY, DiskTrouble.JOURNAL):
         advice.append(
@@ -121,6 +126,10 @@ def _advice(faults: list[DiskFault], worst: DiskTrouble, unplugged: bool) -> lis
     elif any(fault.device.startswith("ata") for fault in faults):
         advice.append("Replace the SATA cable and its power: timeouts of one port are most often those.")
     return advice
+
+
+def _said(device: str) -> str:
+    return device if _OF_KERNEL.fullmatch(device) else chosen(device)
 
 
 def _disk(device: str) -> str:

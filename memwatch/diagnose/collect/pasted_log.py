@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO, cast
 
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Source
+from memwatch.diagnose.findings import Shareable, Source
 from memwatch.diagnose.logs.log_events import read_log
 from memwatch.diagnose.logs.pasted import pasted_lines
 from memwatch.errors import MemwatchError
@@ -37,7 +37,9 @@ def pasted_evidence(path: str, now_t: float) -> Evidence:
         why = getattr(error, "strerror", None) or "it is packed, and damaged"
         raise MemwatchError(f"cannot read {name}: {why}") from error
     cut = f"; only its first {MOST_BYTES // MIB} MiB were read" if counted.is_cut else ""
-    source = Source(name, found=format_number(counted.count, "line") + cut, start_t=log.start_t, end_t=log.end_t)
+    source = Source(
+        Shareable(name, "a log"), found=format_number(counted.count, "line") + cut, start_t=log.start_t, end_t=log.end_t
+    )
     return Evidence(now_t=now_t, log=log, sources=(source,), is_pasted=True)
 
 

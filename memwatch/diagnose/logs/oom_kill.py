@@ -83,6 +83,7 @@ class OomKill:
     limit: LimitKind = LimitKind.MACHINE
     cgroup: str | None = None
     cgroup_limit_bytes: int | None = None
+    cgroup_counts: tuple[tuple[str, int], ...] = ()  # bytes of anon, file, shmem, dirty, writeback, kernel memory
     task_cgroup: str | None = None  # the victim's own
     is_node_bound: bool = False  # only the memory of some NUMA nodes counted (cpuset, mempolicy)
     ram_bytes: int | None = None

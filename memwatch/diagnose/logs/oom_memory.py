@@ -24,6 +24,17 @@ _ZONE = re.compile(
 )
 
 
+# A cgroup's counters ('Memory cgroup stats'): 'shmem:12KB' on one line before Linux 5.2, 'shmem 12288' on lines since.
+_CGROUP_KIB = re.compile(r"\b(?P<key>[a-z_]+):(?P<size>\d+)KB")
+_CGROUP_BYTES = re.compile(r"(?<![\w.])(?P<key>[a-z][a-z_]+) (?P<size>\d+)(?![\w.:])")
+_CGROUP_KEYS = {
+    "anon": "anon", "rss": "anon", "file": "file", "cache": "file", "shmem": "shmem", "file_dirty": "dirty",
+    "dirty": "dirty", "file_writeback": "writeback", "writeback": "writeback",
+    "slab_unreclaimable": "slab_unreclaimable", "kernel_stack": "kernel_other", "pagetables": "kernel_other",
+    "sock": "kernel_other", "vmalloc": "kernel_other", "percpu": "kernel_other",
+}  # fmt: skip
+
+
 def is_memory_line(text: str) -> bool:
     """A line that begins the memory part, or stands alone in a cut report."""
     return (
@@ -50,9 +61,34 @@ class MemoryCounts:
     zones: list[Zone] = field(default_factory=list)
     slab_cache: tuple[str, int] | None = None  # the largest: its name and bytes
     pages: dict[str, int] = field(default_factory=dict)
+    cgroup_bytes: dict[str, int] | None = None  # None before 'Memory cgroup stats'
+    seen_keys: set[str] = field(default_factory=set)
+
+    def begin_cgroup(self, rest: str) -> None:
+        """`rest` of the line 'Memory cgroup stats for PATH:'. Before Linux 5.2 each cgroup below has a line of its own,
+        without what is below it: they are added up."""
+        self.cgroup_bytes = {} if self.cgroup_bytes is None else self.cgroup_bytes
+        self.seen_keys.clear()
+        if not self._take_cgroup(rest, _CGROUP_KIB, KIB):
+            self._take_cgroup(rest, _CGROUP_BYTES, 1)
+
+    def cgroup_counts(self) -> tuple[tuple[str, int], ...]:
+        return tuple((self.cgroup_bytes or {}).items())
+
+    def _take_cgroup(self, text: str, form: re.Pattern[str], unit: int) -> bool:
+        is_any = False
+        for count in form.finditer(text):
+            is_any = True
+            key = _CGROUP_KEYS.get(count["key"])
+            if key is not None and count["key"] not in self.seen_keys and self.cgroup_bytes is not None:
+                self.seen_keys.add(count["key"])
+                self.cgroup_bytes[key] = self.cgroup_bytes.get(key, 0) + int(count["size"]) * unit
+        return is_any
 
     def take(self, text: str) -> bool:
         """Whether the line is one of these."""
+        if self.cgroup_bytes is not None and self._take_cgroup(text, _CGROUP_BYTES, 1):
+            return True
         if (free := _FREE_SWAP.match(text)) is not None:
             self.swap_free_bytes = int(free["kib"]) * KIB
         elif (total := _TOTAL_SWAP.match(text)) is not None:

@@ -17,6 +17,7 @@ from memwatch.model.units import KIB
 
 LONGEST_REPORT_S = 60.0  # over a serial console a long table takes many seconds
 MOST_KILLED = 64
+NO_LIMIT_BYTES = 1 << 60
 
 # Linux 2.6.18 does not say who asked.
 _INVOKED = re.compile(
@@ -210,10 +211,11 @@ class OomReader:
             report.limit, report.cgroup, report.task_cgroup = LimitKind.CGROUP, old["path"], old["task"]
             report.is_oom = True
         elif (limit := _LIMIT.match(text)) is not None:
-            report.limit, report.limit_bytes = LimitKind.CGROUP, int(limit["limit"]) * KIB
+            report.limit, report.limit_bytes = LimitKind.CGROUP, _known_limit(int(limit["limit"]) * KIB)
         elif (stats := _STATS_FOR.match(text)) is not None:
             # The counters of a cgroup are printed for an OOM of that cgroup only.
             report.limit, report.cgroup, report.is_oom = LimitKind.CGROUP, report.cgroup or stats["path"], True
+            report.memory.begin_cgroup(text[stats.end() :])
         elif (group := _GROUP.match(text)) is not None:
             report.limit, report.cgroup, report.is_oom = LimitKind.CGROUP, group["path"], True
         elif not report.memory.take(text) and report.limit != LimitKind.CGROUP:
@@ -279,6 +281,7 @@ class OomReader:
             limit=report.limit,
             cgroup=report.cgroup if in_cgroup else None,
             cgroup_limit_bytes=report.limit_bytes if in_cgroup else None,
+            cgroup_counts=report.memory.cgroup_counts() if in_cgroup else (),
             task_cgroup=report.task_cgroup,
             is_node_bound=report.is_node_bound,
             ram_bytes=report.memory.ram_bytes,
@@ -302,6 +305,11 @@ class OomReader:
             is_by_hand=report.is_by_hand,
             no_victim=report.no_victim if pid is None else None,
         )
+
+
+def _known_limit(limit_bytes: int) -> int | None:
+    """None for 'no limit', which the kernel prints as the largest number: a cgroup above it has one."""
+    return None if limit_bytes >= NO_LIMIT_BYTES else limit_bytes
 
 
 def _is_near(begun_t: float | None, t: float | None) -> bool:
