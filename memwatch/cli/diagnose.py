@@ -17,8 +17,8 @@ from memwatch.cli.completion import complete_runs
 from memwatch.diagnose.collect.all_evidence import Wanted
 from memwatch.diagnose.findings import Diagnosis
 from memwatch.errors import ExitCode, UsageError
-from memwatch.output_file import STANDARD_OUTPUT, output_file
 from memwatch.storage.address import is_remote
+from memwatch.whole_file import STANDARD_OUTPUT, output_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,7 +12,7 @@ from memwatch.journal.reader import read_events
 from memwatch.journal.record_files import read_machine_events
 from memwatch.journal.run_export import without_commands, write_json
 from memwatch.journal.run_list import journal_of
-from memwatch.output_file import STANDARD_OUTPUT, output_file
+from memwatch.whole_file import STANDARD_OUTPUT, output_file
 
 MACHINE = "machine"
 _FILE = click.Path(allow_dash=True)

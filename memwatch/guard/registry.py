@@ -27,6 +27,7 @@ from memwatch.errors import printable
 from memwatch.journal.liveness import GuardId
 from memwatch.on_linux import IS_LINUX
 from memwatch.probe.stat import read_stat
+from memwatch.whole_file import whole_file
 
 SHARED_FOLDERS = ("/run/memwatch", "/dev/shm/memwatch-runs", "/tmp/memwatch-runs")
 SUFFIX = ".run"
@@ -40,7 +41,6 @@ MOST_MEMORY_BYTES = 1 << 50
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # NONBLOCK: a named pipe must not keep the guard waiting.
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def folders() -> list[str]:
@@ -198,18 +198,9 @@ def _make_folder(path: str) -> None:
 
 def _replace(folder_fd: int, name: str, data: bytes) -> None:
     """At once: whoever reads sees the old file or the new one."""
-    unfinished = f".{name}.new"
-    try:
-        fd = os.open(unfinished, _WRITE_FLAGS, 0o644, dir_fd=folder_fd)
-    except FileExistsError:
-        os.unlink(unfinished, dir_fd=folder_fd)
-        fd = os.open(unfinished, _WRITE_FLAGS, 0o644, dir_fd=folder_fd)
-    try:
-        os.fchmod(fd, 0o644)
-        os.write(fd, data)
-    finally:
-        os.close(fd)
-    os.rename(unfinished, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
+    with whole_file(name, f".{name}.new", folder_fd=folder_fd, durable=False) as file:
+        os.fchmod(file.fileno(), 0o644)  # Guards of other users read it, whatever the umask.
+        file.write(data)
 
 
 def _read_published(folder_fd: int, name: str) -> tuple[dict[str, object], int] | None:

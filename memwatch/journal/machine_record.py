@@ -18,6 +18,7 @@ from memwatch.journal.folder import SUFFIX, make_machine_folder, why_not
 from memwatch.journal.record_files import PACKED_SUFFIX, RecordFile, number_of, record_files
 from memwatch.journal.writer import Journal
 from memwatch.model.units import KIB, MIB
+from memwatch.whole_file import whole_file
 
 KEPT_BYTES = 200_000_000
 KEPT_S = 7 * 86400.0
@@ -94,36 +95,15 @@ class MachineLog:
 def pack(record_file: RecordFile) -> None:
     """Raises OSError. The plain one goes only when the packed one is on the disk, whole and under its name."""
     packed = record_file.path.removesuffix(SUFFIX) + PACKED_SUFFIX
-    unfinished = packed + _UNFINISHED
-    try:
-        _compress(record_file.path, unfinished)
-        os.utime(unfinished, (record_file.written_t, record_file.written_t))
-        os.rename(unfinished, packed)
-        _sync_folder(os.path.dirname(packed))
-    except OSError:
-        with suppress(OSError):
-            os.unlink(unfinished)
-        raise
-    os.unlink(record_file.path)
-
-
-def _compress(source: str, target: str) -> None:
     packer = zlib.compressobj(wbits=_GZIP_FORMAT)
-    target_fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    with open(target_fd, "wb") as packed, open(source, "rb", buffering=0) as plain:
-        while chunk := plain.read(_CHUNK_BYTES):
-            packed.write(packer.compress(chunk))
-        packed.write(packer.flush())
-        packed.flush()
-        os.fsync(packed.fileno())
-
-
-def _sync_folder(folder: str) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    with whole_file(packed, packed + _UNFINISHED, mode=0o600) as target:
+        with open(record_file.path, "rb", buffering=0) as plain:
+            while chunk := plain.read(_CHUNK_BYTES):
+                target.write(packer.compress(chunk))
+        target.write(packer.flush())
+        target.flush()  # A later write would change the time again.
+        os.utime(target.fileno(), (record_file.written_t, record_file.written_t))
+    os.unlink(record_file.path)
 
 
 def _remove_leftovers(folder: str) -> None:

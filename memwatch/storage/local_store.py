@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from memwatch.errors import MemwatchError
 from memwatch.storage.store import ObjectInfo, Upload
+from memwatch.whole_file import PartFile
 
 
 class LocalStore:
@@ -55,60 +56,29 @@ class LocalStore:
             os.unlink(address)
 
 
-class LocalUpload:
+class LocalUpload(PartFile):
     """A new file with a name of its own in the scratch folder, renamed when it is complete and on disk."""
 
     def __init__(self, address: str, scratch: str) -> None:
-        self._address = address
         for folder in (scratch, os.path.dirname(address)):
             os.makedirs(folder or ".", exist_ok=True)
         # Random, because processes on other machines write to the same folder.
-        self._part = os.path.join(scratch, f"{os.path.basename(address)}.{secrets.token_hex(6)}.part")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self._file = os.fdopen(os.open(self._part, flags, 0o666), "wb")
-
-    def write(self, data: bytes | memoryview) -> None:
-        self._file.write(data)
-
-    def publish(self) -> None:
-        self._complete()
-        os.replace(self._part, self._address)
-        sync_folder(os.path.dirname(self._address))
+        part = os.path.join(scratch, f"{os.path.basename(address)}.{secrets.token_hex(6)}.part")
+        super().__init__(address, part)
 
     def publish_if_absent(self) -> bool:
         """A hard link fails if the name exists, also on NFS, where O_EXCL was not always reliable."""
-        self._complete()
+        self.complete()
         try:
-            os.link(self._part, self._address)
+            os.link(self.part, self.path)
             return True
         except FileExistsError:
             return False
         except OSError:
             # A file system without hard links.
-            if os.path.exists(self._address):
+            if os.path.exists(self.path):
                 return False
-            os.replace(self._part, self._address)
+            os.replace(self.part, self.path)
             return True
         finally:
             self.discard()
-
-    def discard(self) -> None:
-        with suppress(OSError):
-            self._file.close()
-        with suppress(OSError):
-            os.unlink(self._part)
-
-    def _complete(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-
-
-def sync_folder(folder: str) -> None:
-    """A rename is durable when its folder is. Some network file systems refuse to sync a folder."""
-    with suppress(OSError):
-        fd = os.open(folder or ".", os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)

@@ -20,7 +20,8 @@ from typing import Any
 
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.blocks import ReadPosition
-from memwatch.tokenize.outputs import OutputState, sync_folder
+from memwatch.tokenize.outputs import OutputState
+from memwatch.whole_file import sync_folder, whole_file
 
 SCHEMA = 3
 PARTIAL = ".memwatch-partial"
@@ -107,7 +108,8 @@ def _fields(record: Any) -> dict[str, Any]:
 
 
 def save(checkpoint: Checkpoint, partial: Path) -> None:
-    write_durably(partial / "checkpoint.json", checkpoint.to_json())
+    with whole_file(partial / "checkpoint.json") as file:
+        file.write(checkpoint.to_json().encode())
 
 
 def load(partial: Path) -> Checkpoint | None:
@@ -118,21 +120,6 @@ def load(partial: Path) -> Checkpoint | None:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise MemwatchError(f"cannot read {partial / 'checkpoint.json'} ({error}); --fresh starts over") from error
-
-
-def write_durably(path: Path, text: str) -> None:
-    """Write a small file so that after a power cut it is there whole, or as it was before."""
-    temporary = path.with_name(path.name + ".new")
-    with open(temporary, "w", encoding="utf-8", opener=_open_nofollow) as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    sync_folder(path.parent)
-
-
-def _open_nofollow(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
 
 
 def make_partial_folder(partial: Path) -> None:

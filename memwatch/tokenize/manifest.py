@@ -1,17 +1,17 @@
 """manifest.json: the inputs, settings and output files of a finished run."""
 
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from memwatch import __version__
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.checkpoint import Checkpoint, write_durably
-from memwatch.tokenize.outputs import FileRecord, sync_folder
+from memwatch.tokenize.checkpoint import Checkpoint
+from memwatch.tokenize.outputs import FileRecord
 from memwatch.tokenize.settings import Split
 from memwatch.tokenize.vocabulary import Encoding
+from memwatch.whole_file import whole_file
 
 SCHEMA = 1
 NAME = "manifest.json"
@@ -56,9 +56,8 @@ def tokens_of(files: Iterable[FileRecord], split: Split) -> int:
 
 
 def save(manifest: dict[str, Any], partial: Path, folder: Path) -> None:
-    write_durably(partial / NAME, json.dumps(manifest, indent=1) + "\n")
-    os.replace(partial / NAME, folder / NAME)
-    sync_folder(folder)
+    with whole_file(folder / NAME, partial / NAME) as file:
+        file.write(json.dumps(manifest, indent=1).encode() + b"\n")
 
 
 def load(folder: Path) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from memwatch.tokenize.formats.format_registry import FORMATS, has_index
 from memwatch.tokenize.messages import Finish, Finished, Grow, Hashed, MakeIndex, Message, Sync, TakeUp
 from memwatch.tokenize.settings import Split, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
+from memwatch.whole_file import sync_folder
 
 # The hasher hears of this much at once.
 GROWTH_BYTES = 8 * MIB
@@ -397,11 +398,3 @@ def publish(records: tuple[FileRecord, ...], partial: Path, folder: Path) -> Non
     if renamed:
         sync_folder(partial)
         sync_folder(folder)
-
-
-def sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

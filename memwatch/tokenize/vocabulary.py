@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from memwatch.errors import MemwatchError, UsageError
+from memwatch.whole_file import whole_file
 
 if TYPE_CHECKING:
     import tiktoken
@@ -165,14 +166,9 @@ def _fetched(encoding: Encoding) -> bytes:
 def store(data: bytes, path: Path) -> Path:
     """Put a file into the cache, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        try:
-            file.write(data)
-            file.flush()
-            os.replace(file.name, path)
-        except OSError:
-            os.unlink(file.name)
-            raise
+    part = path.with_name(f".{path.name}.{os.urandom(6).hex()}")  # Other processes may store the same file.
+    with whole_file(path, part, mode=0o600, durable=False) as file:
+        file.write(data)
     return path
 
 
