@@ -6,9 +6,10 @@ from dataclasses import replace
 from memwatch.tokenize.blocks import Block, ReadPosition, StreamBlocks
 from memwatch.tokenize.cuts import Cuts
 from memwatch.tokenize.inputs.archives import ArchiveMember, format_of_member, members_of
-from memwatch.tokenize.inputs.byte_streams import Stream, skip
+from memwatch.tokenize.inputs.byte_streams import Stream, TextReader, skip
 from memwatch.tokenize.inputs.input_formats import Kind
 from memwatch.tokenize.inputs.input_source import Input, InputChanged
+from memwatch.tokenize.inputs.json_records import JsonRecords
 from memwatch.tokenize.inputs.recognition import Prefixed, head_of
 from memwatch.tokenize.split import SplitWalk
 
@@ -60,7 +61,9 @@ class ArchiveBlocks:
     def _blocks_of(self, member: ArchiveMember) -> StreamBlocks:
         head, is_whole = head_of(member.read)
         kind = format_of_member(self._source, member.name, head, is_whole)
-        text = _MemberText(Prefixed(head, member.read), self._stream)
+        file = Prefixed(head, member.read)
+        reader = JsonRecords(file.read, member.name) if kind == "json" else file
+        text = _MemberText(reader, self._stream)
         return StreamBlocks(text, member.name, kind, self._cuts_of(kind), self._walk, continues_val=True)
 
     def _skipped(self, size: int) -> bytes:
@@ -77,7 +80,7 @@ class ArchiveBlocks:
 class _MemberText:
     """A member as a stream; how far the archive itself has been read is what progress is measured by."""
 
-    def __init__(self, file: Prefixed, stream: Stream) -> None:
+    def __init__(self, file: TextReader, stream: Stream) -> None:
         self._file = file
         self._stream = stream
 

@@ -83,7 +83,7 @@ class RowEnds(Protocol):
 class BlockLayout:
     """How the bytes of a block are to be read: all a worker needs to know beside them."""
 
-    kind: Literal["text", "jsonl", "rows"]
+    kind: Literal["text", "jsonl", "json", "rows"]
     continues: bool = False  # begins inside a document
     open_end: bool = False  # ends inside a document
     row_ends: Sequence[int] | RowEnds = ()
@@ -195,7 +195,7 @@ class BlockOpener:
         return found
 
     def cuts_of(self, kind: Kind) -> Cuts:
-        if kind == "jsonl":
+        if kind in ("jsonl", "json"):
             return RecordCuts()
         return cuts_for(self._encoding, separator_named(self.settings.documents))
 
@@ -312,7 +312,7 @@ class StreamBlocks:
         self.ended = False
         self._stream = stream
         self._name = name
-        self._kind: Literal["text", "jsonl"] = "jsonl" if kind == "jsonl" else "text"
+        self._kind: Literal["text", "jsonl", "json"] = kind if kind in ("jsonl", "json") else "text"
         self._cuts = cuts
         self._walk = walk
         self._finds_split_here = boundaries is None

@@ -98,7 +98,7 @@ class BlockEncoder:
         if self._errors == "strict" and (self._stops or layout.kind == "text"):
             repaired(data, "strict", counts)
         match layout.kind:
-            case "jsonl":
+            case "jsonl" | "json":
                 parts = [self._encoded(found, counts) for found in self._records(data, counts)]
                 tokens = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts])
                 return self._placed(tokens, layout, self._marks_records, counts), counts

@@ -71,7 +71,7 @@ class Feeder:
         self._slots[slot][:length] = bytes(block.data)
         self._slots[slot][length : length + len(ends)] = ends
         lines = self._lines = self._lines if block.start.member == self._position.member else 0
-        if layout.kind == "jsonl":
+        if layout.kind in ("jsonl", "json"):
             self._lines += bytes(block.data).count(b"\n")
         return SlotTask(
             -1, slot, length, layout.kind, layout.continues, layout.open_end, len(layout.row_ends),

@@ -153,7 +153,8 @@ def encode_block(
     except BadRecord as error:
         if lines_before is None:
             lines_before = _lines_before(source, block.start.offset)
-        raise BadInput(f"line {lines_before + error.line} of {block.name} {error}") from error
+        what = "record" if block.layout.kind == "json" else "line"
+        raise BadInput(f"{what} {lines_before + error.line} of {block.name} {error}") from error
     except DocumentTooLong as error:
         raise BadInput(f"{block.name} at byte {block.start.offset} or after {error}") from error
     except BadBytes as error:

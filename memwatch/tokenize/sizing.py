@@ -85,7 +85,7 @@ def _mark(
 
 
 def _unpacking(source: Input) -> int:
-    return 1 if source.is_plain else LEAST_UNPACKING
+    return LEAST_UNPACKING if source.packing or source.archive or source.has_rows else 1
 
 
 def sample_pieces(source: Input, settings: TokenizeSettings, encoding: Encoding, count: int) -> list[Block]:

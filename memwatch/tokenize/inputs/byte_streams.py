@@ -12,6 +12,7 @@ from memwatch.storage.object_file import ObjectFile
 from memwatch.storage.store import store_of
 from memwatch.tokenize.inputs.checksum import Checksum
 from memwatch.tokenize.inputs.input_source import Input, object_info
+from memwatch.tokenize.inputs.json_records import JsonRecords
 from memwatch.tokenize.inputs.packings import PACKED_READ_BYTES, PackedFile, Unpacker
 from memwatch.tokenize.pagecache import ReadBehind, forget
 
@@ -116,6 +117,8 @@ class Stream:
         self._reader: TextReader = self._file
         if source.packing is not None:
             self._reader = Unpacker(self._file, source.packing, source.name)
+        if source.kind == "json" and source.archive is None:
+            self._reader = JsonRecords(self._reader.read, source.name)
 
     @property
     def file_position(self) -> int:

@@ -10,14 +10,14 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.inputs.json_shape import JsonShape, json_shape, listed
+from memwatch.tokenize.inputs.json_shape import json_shape
 from memwatch.tokenize.inputs.packings import packing_named
 
 if TYPE_CHECKING:
     from memwatch.tokenize.inputs.input_source import Input
     from memwatch.tokenize.inputs.row_reader import RowReader
 
-Kind = Literal["text", "jsonl", "parquet", "arrow"]
+Kind = Literal["text", "jsonl", "json", "parquet", "arrow"]
 # An Arrow stream begins with this and the size of its schema, a multiple of 8.
 _CONTINUATION = b"\xff\xff\xff\xff"
 _LARGEST_SCHEMA_BYTES = 1 << 24
@@ -56,6 +56,7 @@ class InputFormat:
     is_certain: Callable[[bytes], bool] | None = None  # by its first bytes
     packages: tuple[str, ...] = ()  # that read it
     open_rows: "Callable[..., RowReader] | None" = None
+    from_front: bool = False  # Where a record begins shows only to who has read all before it.
 
     @property
     def has_rows(self) -> bool:
@@ -67,16 +68,15 @@ FORMATS: dict[str, InputFormat] = {
     for each in (
         InputFormat("text", (".txt", ".text", ".md", ".rst"), "by bytes"),
         InputFormat("jsonl", (".jsonl", ".ndjson"), "by lines"),
+        InputFormat("json", (".json",), "not split", from_front=True),
         InputFormat("parquet", (".parquet",), "by row groups", _is_parquet, ("pyarrow",), _parquet_rows),
         InputFormat("arrow", (".arrow", ".feather"), "by record batches", _is_arrow, ("pyarrow",), _arrow_rows),
     )
 }
-_JSON_SUFFIX = ".json"
-_CONVERT = "one record a line is needed: convert it with jq -c"
 
 
 def recognised(name: str, head: bytes, is_whole: bool) -> Kind:
-    """The format of an input, by content where that is certain, else by name. Raises if it is JSON of another shape.
+    """The format of an input, by content where that is certain, else by name. Raises if it is JSON without records.
 
     `head` is its unpacked beginning; `is_whole` says that nothing follows."""
     suffix = suffix_of(name)
@@ -89,10 +89,15 @@ def recognised(name: str, head: bytes, is_whole: bool) -> Kind:
     if suffix in FORMATS["text"].suffixes:
         return "text"
     shape = json_shape(head, is_whole)
-    if shape is not None and shape.what != "records":
-        raise MemwatchError(_not_records(name, shape))
-    if suffix == _JSON_SUFFIX and shape is None and head.strip():
+    if shape == "values":
+        raise MemwatchError(
+            f"{name} is a JSON array, but not of records; make records of texts with jq -c '.[] | {{text: .}}', "
+            "or add --input-format text to tokenize it as it stands"
+        )
+    if suffix in FORMATS["json"].suffixes and shape is None and head.strip():
         raise MemwatchError(f"{name} is named like JSON but has no records; --input-format text reads it as text")
+    if shape == "json":
+        return "json"
     return "jsonl" if shape is not None or suffix in FORMATS["jsonl"].suffixes else "text"
 
 
@@ -100,9 +105,3 @@ def suffix_of(name: str) -> str:
     """Of the name without the suffix of its packing, in lower case."""
     path = PurePath(name.lower())
     return PurePath(path.stem).suffix if packing_named(path.name) else path.suffix
-
-
-def _not_records(name: str, shape: JsonShape) -> str:
-    what, convert = ("a JSON array", f"{_CONVERT} '.[]'") if shape.what == "array" else ("one JSON object", _CONVERT)
-    fields = f" with the fields {listed(shape.fields)}" if shape.fields else ""
-    return f"{name} is {what}{fields}; {convert}, or add --input-format text to tokenize it as it stands"

@@ -53,7 +53,8 @@ class Input:
     @property
     def is_plain(self) -> bool:
         """Whether it can be read from any byte on."""
-        return not (self.packing or self.archive or self.has_rows or self.is_standard_input)
+        is_packed = self.packing is not None or self.archive is not None
+        return not (is_packed or self.has_rows or self.is_standard_input or FORMATS[self.kind].from_front)
 
     @property
     def name(self) -> str:

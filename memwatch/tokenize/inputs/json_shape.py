@@ -4,35 +4,38 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Literal
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LINES_LOOKED_AT = 32
 LISTED_FIELDS = 20
-_KEY = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*:')
 _OBJECT = re.compile(r'\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\})')
+_ARRAY_OF_OBJECTS = re.compile(r"\[\s*(?:null\s*,\s*)*" + _OBJECT.pattern)
 
 
-@dataclass(frozen=True, slots=True)
-class JsonShape:
-    """`records`: one object a line. `array`, `object`: all in one value."""
-
-    what: Literal["records", "array", "object"]
-    fields: tuple[str, ...] = ()
+JsonShape = Literal["records", "json", "values"]
 
 
 def json_shape(head: bytes, is_whole: bool) -> JsonShape | None:
-    """None if it does not look like JSON. `is_whole` says that nothing follows the head."""
+    """`records`: one object a line. `json`: objects in an array, or over several lines. `values`: an array of anything
+    else. None if it does not look like JSON. `is_whole` says that nothing follows the head."""
     text = head.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace").lstrip()
     if not text.startswith(("{", "[", "null")):
         return None
+    if _ARRAY_OF_OBJECTS.match(text):
+        return "json"
+    line, newline, _ = text.partition("\n")
+    if newline and _OBJECT.match(text) and line.rstrip().endswith(("{", "[", ",")):
+        return "json"
     values = list(_values_of_lines(text, is_whole))
     if any(isinstance(value, dict) for value in values):
-        return JsonShape("records")
+        return "records"
     if text.startswith("["):
         return _array(text, values, is_whole)
-    return _object(text, is_whole) if text.startswith("{") else None
+    if not _OBJECT.match(text):
+        return None
+    # A record that is damaged, or too long to be seen as a whole, is still a record.
+    return "records" if not newline or line.rstrip().endswith("}") else "json"
 
 
 class TextField:
@@ -92,37 +95,11 @@ def _values_of_lines(text: str, is_whole: bool) -> Iterator[Any]:
 
 def _array(text: str, values: list[Any], is_whole: bool) -> JsonShape | None:
     """Brackets also begin a line of prose, such as a citation: [1]."""
-    first = text[1:].lstrip()
-    if first.startswith("{") and _OBJECT.match(first):
-        return JsonShape("array", _fields(first))
     whole: Any = None
     if is_whole:
         with suppress(ValueError, RecursionError):
             whole = json.loads(text)
     for value in (whole, *values[:1]):
         if isinstance(value, list) and any(isinstance(item, dict | list | str) for item in value):
-            return JsonShape("array")
+            return "values"
     return None
-
-
-def _object(text: str, is_whole: bool) -> JsonShape | None:
-    if not _OBJECT.match(text):
-        return None
-    line, newline, _ = text.partition("\n")
-    # A record that is damaged, or too long to be seen as a whole, is still a record.
-    if not newline or line.rstrip().endswith("}"):
-        return JsonShape("records")
-    return JsonShape("object", _fields(text))
-
-
-def _fields(text: str) -> tuple[str, ...]:
-    """Of the object that a text begins with, as far as it can be seen."""
-    with suppress(ValueError, RecursionError):
-        value, _ = json.JSONDecoder().raw_decode(text)
-        return tuple(field_names(value))
-    lines = text.splitlines()
-    keys = [match for line in lines[1:] if (match := _KEY.match(line))]
-    indents = [len(match[0]) - len(match[0].lstrip()) for match in keys]
-    found = [match[1] for match, indent in zip(keys, indents, strict=True) if indent == min(indents)]
-    first = _KEY.match(text, 1)
-    return tuple(dict.fromkeys(([first[1]] if first and not found else []) + found))

@@ -24,7 +24,9 @@ def is_head_enough(head: bytes | bytearray) -> bool:
     start = head.removeprefix(BYTE_ORDER_MARK).lstrip()
     if len(head) < SNIFF_BYTES:
         return False
-    return b"\n" in start or start[:1] not in (b"{", b"[") or len(head) >= LONGEST_RECORD_BYTES
+    if b"\n" in start or start[:1] not in (b"{", b"["):
+        return True
+    return start[1:].lstrip()[:1] == b"{" or len(head) >= LONGEST_RECORD_BYTES
 
 
 def head_of(read: Callable[[int], bytes | None]) -> tuple[bytes, bool]:

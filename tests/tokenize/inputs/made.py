@@ -22,6 +22,13 @@ def jsonl(texts: Texts, **fields: Any) -> bytes:
     return b"".join(json.dumps({"id": i, **fields, "text": text}).encode() + b"\n" for i, text in enumerate(texts))
 
 
+def json_array(texts: Texts, **layout: Any) -> bytes:
+    """All records in one array, as json.dumps lays it out."""
+    return json.dumps(
+        [{"id": i, "text": text, "more": [{"a": "}]"}]} for i, text in enumerate(texts)], **layout
+    ).encode()
+
+
 def tar(*members: tuple[str, bytes], packing: str = "", form: int = tarfile.PAX_FORMAT) -> bytes:
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode=f"w:{packing}", format=form) as archive:  # type: ignore[call-overload]

@@ -10,7 +10,18 @@ import pyarrow as pa
 import pytest
 
 from tests.helpers import HANG_S, Finished, error_of, memwatch
-from tests.tokenize.inputs.made import PACKED, arrow_stream, jsonl, long_zstd, parquet, saved, table, tar, zipped
+from tests.tokenize.inputs.made import (
+    PACKED,
+    arrow_stream,
+    json_array,
+    jsonl,
+    long_zstd,
+    parquet,
+    saved,
+    table,
+    tar,
+    zipped,
+)
 
 TEXTS = [f"text {i} with some words\n" for i in range(2000)]
 LINES = jsonl(TEXTS)
@@ -58,6 +69,8 @@ SAME = {
     **{suffix: pack(LINES) for suffix, pack in PACKED.items()},
     "zstd --long": long_zstd(LINES),
     "tar.gz": PACKED["gz"](tar(("a.jsonl", LINES))),
+    "an array": json_array(TEXTS, indent=1),
+    "a packed array": PACKED["zst"](json_array(TEXTS)),
 }
 
 
@@ -72,7 +85,6 @@ REFUSED = {
     "parquet": (parquet(table(TEXTS)), "standard input is parquet; name the file"),
     "arrow": (arrow_stream(table(TEXTS)), "standard input is arrow; name the file"),
     "zip": (zipped(("a.jsonl", LINES)), "is a zip archive that cannot be read from the front"),
-    "array": (json.dumps([{"text": text} for text in TEXTS]).encode(), "is a JSON array with the fields text"),
     "damaged gzip": (PACKED["gz"](LINES)[:2000] + b"rubbish" * 1000, "standard input is damaged"),
     "zstd --long in little memory": (long_zstd(LINES), "--max-memory 512.0 MiB is too small"),
 }
@@ -88,6 +100,7 @@ def test_what_standard_input_cannot_be_is_refused(name: str, tmp_path: Path) -> 
 
 MADE = {
     "a.json": LINES,
+    "array.json": json_array(TEXTS),
     **{f"a.jsonl.{suffix}": pack(LINES) for suffix, pack in PACKED.items()},
     "a.tar.gz": PACKED["gz"](tar(("a.jsonl", LINES))),
     "a.zip": zipped(("a.jsonl", LINES)),
