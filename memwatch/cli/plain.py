@@ -43,6 +43,7 @@ class PlainView:
         self._run: str | None = None
         self._warnings = 0
         self._run_started_t: float | None = None
+        self._job_bytes: int | None = None  # in the guard's last sample
         self._peak_job_bytes: int | None = None
         self._last_verdict: dict[str, Any] = {}
         self._biggest: tuple[str, int] | None = None  # program outside the job, and its bytes
@@ -56,7 +57,7 @@ class PlainView:
                 self._pass_on(str(event.get("text", "")))
             case "progress":
                 is_last = bool(event.get("total")) and event.get("done") == event.get("total")
-                self._progress(progress_line(event), is_last)
+                self._progress(progress_line(event, self._job_bytes), is_last)
             case "nodes":
                 self._nodes(event)
             case "verdict" if (pid := waits_for_pid(event)) is not None and pid != self._waits_for_pid:
@@ -108,6 +109,7 @@ class PlainView:
                 self._run_started_t = t
                 self._run = event.get("diagnose_as") or event.get("run") or None
             case {"event": "sample", "job_bytes": int() as job_bytes}:
+                self._job_bytes = job_bytes
                 self._peak_job_bytes = max(self._peak_job_bytes or 0, job_bytes)
                 if "others" in event and (sample := plausible_sample(event)) is not None:
                     others = sample.others or ()
@@ -198,8 +200,9 @@ def _width(stream: TextIO) -> int:
         return 80
 
 
-def progress_line(event: dict[str, Any]) -> str:
-    """What a job reports: `done` at least, and whatever else it knows."""
+def progress_line(event: dict[str, Any], job_bytes: int | None = None) -> str:
+    """What a job reports: `done` at least, and whatever else it knows. `job_bytes` is its memory as the guard reads it,
+    of which the closing line shows the peak; a job that adds up the RSS of its processes counts shared pages twice."""
     event = {key: value for key, value in plausible_progress(event).items() if value is not None}
     done, total = event.get("done", 0), event.get("total")
     show = format_size if event.get("unit") == "bytes" else format_count
@@ -217,8 +220,8 @@ def progress_line(event: dict[str, Any]) -> str:
     if "segments" in event:
         parts.append(segments_text(event))
         parts.append(f"{event['nodes']} nodes" if event.get("nodes", 1) > 1 else "")
-    if "rss_bytes" in event:
-        parts.append(f"RSS {format_size(event['rss_bytes'])}")
+    if job_bytes is not None:
+        parts.append(f"memory {format_size(job_bytes)}")
     return "  ".join(part for part in parts if part)
 
 

@@ -25,6 +25,7 @@ from memwatch.tokenize.engine_choice import chosen_engine, description
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.loader_notes import encoding_notes, segment_notes
+from memwatch.tokenize.rss import guarded_peak_bytes
 from memwatch.tokenize.session import show_note
 from memwatch.tokenize.settings import EngineName, TokenizeRequest, TokenizeSettings
 from memwatch.tokenize.vocabulary_file import encoding_of
@@ -106,7 +107,8 @@ class RankSession:
             wrote = run.wait_for_finisher()
             if wrote:
                 seconds = time.monotonic() - self._started_s
-                finish_run(folder, plan, seconds, reporter.peak_rss_bytes, self._request.bad_limit)
+                peak_bytes = guarded_peak_bytes(self._channel) or reporter.peak_rss_bytes
+                finish_run(folder, plan, seconds, peak_bytes, self._request.bad_limit)
         except (FileNotFoundError, MemwatchError) as error:
             # The finisher removes what is unfinished; whoever still reads it finds the manifest instead.
             if isinstance(error, Interrupted) or not folder.is_finished:

@@ -33,6 +33,15 @@ def test_a_run_in_which_something_happened_closes_with_a_summary() -> None:
     )
 
 
+def test_a_progress_line_has_the_memory_that_the_guard_reads_and_the_closing_line_its_peak() -> None:
+    sample = {"t": 1001.0, "event": "sample", "job_bytes": 300 << 20}
+    progress = {"t": 1001.1, "event": "progress", "done": 1, "total": 1, "rss_bytes": 900 << 20}
+    end = {"t": 1011.0, "event": "exit", "code": 0, "peak_job_bytes": 310 << 20}
+    before, after = said(START, sample, progress, end)
+    assert before.endswith("  memory 300.0 MiB")
+    assert after == "memwatch: the job finished in 11 s; peak memory 310.0 MiB"
+
+
 FIREFOX = {"pid": 7, "start_ticks": 1, "parent_pid": 1, "state": "S", "rss_bytes": 6 << 30, "swap_bytes": 0,
            "cpu_s": 1.0, "command": "/usr/bin/firefox -p secret"}  # fmt: skip
 PAUSE = {"t": 1002.0, "event": "action", "action": "pause", "by": "guard", "result": "done", "pids": [9],
