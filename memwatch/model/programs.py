@@ -8,6 +8,8 @@ _INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|bash|sh|dash|zsh|Rscript
 _SCRIPT = re.compile(r"[\w.+-]+\.(?:py|pl|rb|js|mjs|sh|R|jar|ipynb)")
 _MODULE = re.compile(r"[A-Za-z_][\w.]*")
 _PROGRAM_CHARACTERS = 40
+_TOKENIZERS = ("memwatch.tokenize", "memwatch.cluster")  # Modules: one run, and a run that many processes share.
+_WORKER = ("-m", "memwatch.cluster.segment_worker")
 
 
 def program_name(command: str) -> str:
@@ -21,11 +23,13 @@ def program_name(command: str) -> str:
 
 def as_given(command: Sequence[str]) -> str:
     """A job's command line as its user gave it: the tokenizer is a module of ours, run by some Python somewhere."""
+    if tuple(command[1:3]) == _WORKER:
+        return "worker"
     return " ".join(["tokenize", *command[3:]] if is_tokenizer(command) else command)
 
 
 def is_tokenizer(command: Sequence[str]) -> bool:
-    return tuple(command[1:3]) == ("-m", "memwatch.tokenize")
+    return len(command) > 2 and command[1] == "-m" and command[2] in _TOKENIZERS
 
 
 def is_memwatch_itself(command_line: str) -> bool:
@@ -41,7 +45,7 @@ def is_memwatch_itself(command_line: str) -> bool:
     following = [word for word in words[1:] if word and word != "-P"][:2]  # The guard starts with -P.
     if following[:1] == ["-m"]:
         module = "".join(following[1:])
-        return module.partition(".")[0] == "memwatch" and module != "memwatch.tokenize"
+        return module.partition(".")[0] == "memwatch" and module not in (*_TOKENIZERS, _WORKER[1])
     return bool(following) and _base(following[0]) == "memwatch"
 
 

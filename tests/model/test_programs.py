@@ -28,6 +28,8 @@ def test_only_the_program_and_its_script(command: str, expected: str) -> None:
 
 def test_the_tokenizer_is_named_as_its_user_names_it() -> None:
     assert as_given(["/home/me/.venv/bin/python3", "-m", "memwatch.tokenize", "a.txt"]) == "tokenize a.txt"
+    assert as_given(["python3", "-m", "memwatch.cluster", "a.txt", "--rank", "1"]) == "tokenize a.txt --rank 1"
+    assert as_given(["python3", "-m", "memwatch.cluster.segment_worker", "7"]) == "worker"
     assert as_given(["python", "-m", "pytest"]) == "python -m pytest"
     assert as_given([]) == ""
 
@@ -42,6 +44,8 @@ def test_the_tokenizer_is_named_as_its_user_names_it() -> None:
         ("memwatch", True),
         *((command_line, True) for command_line in COMMAND_LINES),
         ("/usr/bin/python3 -m memwatch.tokenize a.txt", False),
+        ("/usr/bin/python3 -m memwatch.cluster a.txt", False),
+        ("/usr/bin/python3 -m memwatch.cluster.segment_worker 7", False),
         ("/usr/bin/python3 memwatch.py", False),
         ("/usr/bin/python3 train.py memwatch", False),
         ("vim memwatch", False),

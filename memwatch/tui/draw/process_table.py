@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from memwatch.errors import printable
+from memwatch.model.programs import as_given
 from memwatch.model.sample import Process
 from memwatch.tui.draw import others
 from memwatch.tui.draw.lines import Line, Span, cut, line
@@ -13,7 +14,6 @@ from memwatch.tui.model.process_rows import Arranged, SortOrder, arranged
 from memwatch.tui.model.series import STEPS
 
 _STATES = {"D": "disk wait", "T": "stopped", "t": "stopped", "Z": "ended"}
-_TOKENIZER = "-m memwatch.tokenize"
 WIDE = 76  # from here on there is room for the last minute and the disk
 WIDEST = 92  # and from here on to tell reads from writes
 
@@ -137,9 +137,7 @@ def _command(process: Process, parents: dict[int, Process]) -> str:
     parent = parents.get(process.parent_pid)
     if parent is not None and parent.command == process.command:
         return (process.name or "worker").removeprefix("memwatch-")
-    program, space, rest = process.command.partition(" ")
-    if rest.startswith(_TOKENIZER):
-        return f"tokenize{rest.removeprefix(_TOKENIZER)}"
+    program, space, rest = as_given(process.command.split(" ")).partition(" ")
     return (program.rpartition("/")[2] or program) + space + rest
 
 
