@@ -2,10 +2,19 @@
 
 import os
 import re
+import socket
+import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
-from memwatch.errors import MemwatchError, UsageError
+from memwatch.errors import MemwatchError, UsageError, exit_with_sentence
 
+# A head that is restarted within this time is found again (RAY_gcs_rpc_server_reconnect_timeout_s).
+RAY_PATIENCE_S = 60.0
+_PATIENCE_VARIABLE = "RAY_gcs_rpc_server_reconnect_timeout_s"
+HEAD_PATIENCE_SHARE = 0.8
+HEAD_LOOK_S = 3.0
 _VERSIONS = re.compile(r"Ray: (\S+)\s+Python: (\S+)")
 
 
@@ -46,3 +55,53 @@ def why_not_connected(address: str, text: str) -> str:
         )
     where = "on this machine" if address == "auto" else f"at {address}"
     return f"no Ray cluster {where}; start one with: ray start --head, or name it with --ray-address HOST:PORT"
+
+
+class HeadWatch(threading.Thread):
+    """Ends the process with one sentence when the head of the cluster stays away. Ray would wait a minute, inside calls
+    that do not return, and then end it with a page of its own log."""
+
+    def __init__(self, address: str, note: Callable[[str], None]) -> None:
+        """`address` is that of the head's control store (GCS)."""
+        super().__init__(name="head-watch", daemon=True)
+        self._address = address
+        self._note = note
+        self._is_over = threading.Event()
+
+    def run(self) -> None:
+        patience_s = HEAD_PATIENCE_SHARE * _ray_patience_s()
+        answered_s, is_away = time.monotonic(), False
+        while not self._is_over.wait(min(HEAD_LOOK_S, patience_s / 10)):
+            if self._answers():
+                answered_s, is_away = time.monotonic(), False
+                continue
+            if not is_away:
+                is_away = True
+                self._note(f"the Ray head at {self._address} does not answer; waiting {patience_s:.0f} s for it")
+            if time.monotonic() - answered_s >= patience_s:
+                os._exit(exit_with_sentence(self._fail))
+
+    def end(self) -> None:
+        self._is_over.set()
+
+    def _answers(self) -> bool:
+        host, _, port = self._address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=HEAD_LOOK_S).close()
+        except OSError:
+            return False
+        return True
+
+    def _fail(self) -> int:
+        raise MemwatchError(
+            f"the Ray head at {self._address} is gone; finished segments are kept: "
+            "start the cluster again and repeat the same command"
+        )
+
+
+def _ray_patience_s() -> float:
+    """How long Ray itself waits for its head."""
+    try:
+        return float(os.environ[_PATIENCE_VARIABLE])
+    except (KeyError, ValueError):
+        return RAY_PATIENCE_S

@@ -11,7 +11,7 @@ from memwatch.cluster.finish import finish_run
 from memwatch.cluster.joining import JoinedRun, RunResult, join_run
 from memwatch.cluster.nodes import BEATS_UNTIL_LOST, NodeStatus, NodeWatch
 from memwatch.cluster.planning import TaskMeans, segment_sizes, task_means
-from memwatch.cluster.ray_connection import connected
+from memwatch.cluster.ray_connection import HeadWatch, connected
 from memwatch.cluster.ray_pool import RayPool
 from memwatch.cluster.run_report import RunReporter
 from memwatch.cluster.segment_tasks import SegmentTask
@@ -48,6 +48,8 @@ class RayRun:
         # First, because it is what may be missing, and takes no time.
         ray = connected(self._address)
         self._signals.install()
+        head = HeadWatch(ray.get_runtime_context().gcs_address, lambda text: show_note(self._channel, text))
+        head.start()
         try:
             joined = join_run(self._request, self._out, self._segment_bytes, may_delete=True)
             if isinstance(joined, RunResult):
@@ -60,6 +62,7 @@ class RayRun:
             return self._finished(joined, self._work(joined, pool))
         finally:
             ray.shutdown()
+            head.end()
 
     def _engine(self, joined: JoinedRun) -> EngineName:
         """Decided once, for all tasks."""

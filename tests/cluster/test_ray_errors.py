@@ -56,6 +56,20 @@ def test_another_version_on_a_node_is_one_sentence(
     assert "and the driver 0.0.1; install the same version" in words
 
 
+def test_a_head_that_dies_is_one_sentence(real_text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray would wait, and end the driver with a page of its log. What is done is kept, and another cluster goes on."""
+    monkeypatch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", "5")
+    with ray_cluster(nodes=1) as dying:
+        driver = start_driver(dying, real_text, tmp_path, ui="plain")
+        wait_until(lambda: bool(dying.processes(JOB)) or driver.poll() is not None, "no segment was started")
+        for pid in dying.processes("gcs_server"):
+            os.kill(pid, signal.SIGKILL)
+        code, words = end_of(driver)
+    assert code == 1, words
+    assert words.count("is gone; finished segments are kept: start the cluster again") == 1, words
+    assert "gcs_rpc_client" not in words, words
+
+
 def test_the_cluster_is_found_by_ray_address(
     cluster: RayCluster, real_text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
