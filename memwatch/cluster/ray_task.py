@@ -18,6 +18,7 @@ from memwatch.cluster.segment_tasks import SegmentTask, TaskResult
 from memwatch.cluster.task_folder import task_folder
 from memwatch.cluster.task_status import TaskStatus
 from memwatch.errors import ExitCode
+from memwatch.model.wording import how_it_ended
 
 RAY_THRESHOLD = 0.95
 RAY_THRESHOLD_VARIABLE = "RAY_memory_usage_threshold"
@@ -88,7 +89,7 @@ def _result(code: int, out: str, err: str, readings: GuardReadings) -> dict[str,
         if "problem" in result:
             return {"problem": str(result["problem"])[:TAIL_CHARACTERS]}
         return {"tokens": int(result["tokens"])}
-    how = f"was killed by signal {code - 128}" if code > 128 else f"ended with exit code {code}"
+    how = how_it_ended(code, code - 128 if code > 128 else None)
     return {"problem": f"its process {how} {' '.join(err.split())[-TAIL_CHARACTERS:]}".strip()}
 
 

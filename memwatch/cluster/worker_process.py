@@ -6,6 +6,7 @@ import sys
 from multiprocessing.connection import Connection, Pipe
 
 from memwatch.cluster.worker_messages import FromWorker, WorkerOrder
+from memwatch.model.wording import how_it_ended
 
 
 class WorkerProcess:
@@ -39,8 +40,7 @@ class WorkerProcess:
         return message
 
     def how_it_ended(self) -> str:
-        code = self._process.wait()
-        return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        return how_it_ended(self._process.wait())
 
     def end(self) -> None:
         self._process.kill()

@@ -25,11 +25,17 @@ def ending(event: Mapping[str, object]) -> str:
     if event.get("by") == "user":
         return "you stopped the job"
     if event.get("kernel_oom"):
-        how = f"was killed by {signal_name(number)}" if number is not None else f"ended with code {code}"
-        return f"the job {how} after an OOM kill by the kernel"
+        return f"the job {how_it_ended(code, number)} after an OOM kill by the kernel"
     if number is not None:
-        return f"the job was killed by {signal_name(number)} (not sent by memwatch)"
-    return "the job finished" if code == 0 else f"the job ended with code {code}"
+        return f"the job {how_it_ended(code, number)} (not sent by memwatch)"
+    return "the job finished" if code == 0 else f"the job {how_it_ended(code)}"
+
+
+def how_it_ended(code: object, number: object = None) -> str:
+    """Of a process: 'was killed by SIGKILL', 'ended with code 3'. A negative code is a signal, as in subprocess."""
+    if number is None and isinstance(code, int) and code < 0:
+        number = -code
+    return f"ended with code {code}" if number is None else f"was killed by {signal_name(number)}"
 
 
 def signal_name(number: object) -> str:

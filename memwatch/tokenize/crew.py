@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from memwatch.errors import Broken, MemwatchError
+from memwatch.model.wording import how_it_ended
 from memwatch.on_linux import IS_LINUX
 from memwatch.tokenize.blocks import MOST_BLOCK_BYTES, BlockOpener
 from memwatch.tokenize.messages import Message, Ready, SampledTokens, SampleTask, Shrink, WorkerBroken, receive, send
@@ -60,9 +61,10 @@ class CrewMember:
         _, status = os.waitpid(self.pid, 0)
         self.pid = -1
         code = os.waitstatus_to_exitcode(status)
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         cause = "; possibly an OOM kill by the kernel" if code == -signal.SIGKILL else ""
-        raise Broken(f"a {self.role} {how}{cause}. Partial output is kept: repeat the same command to resume")
+        raise Broken(
+            f"a {self.role} {how_it_ended(code)}{cause}. Partial output is kept: repeat the same command to resume"
+        )
 
     def end(self) -> None:
         self.connection.close()

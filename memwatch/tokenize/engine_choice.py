@@ -19,6 +19,7 @@ from typing import Any
 
 from memwatch import __version__
 from memwatch.errors import MemwatchError, UsageError
+from memwatch.model.wording import how_it_ended
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.settings import EngineName, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, cache_folder, store
@@ -122,7 +123,7 @@ def _asked(question: dict[str, Any], encoding: Encoding) -> str | None:
     try:
         answer = json.loads(done.stdout)
     except ValueError:
-        return f"the comparison ended with code {done.returncode}"
+        return f"the comparison {how_it_ended(done.returncode)}"
     if answer["error"] is not None:
         raise MemwatchError(answer["error"])
     difference: str | None = answer["difference"]

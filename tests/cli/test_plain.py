@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memwatch.cli.plain import PlainView
-from memwatch.model.wording import RunSummary, closing_line, ending
+from memwatch.model.wording import RunSummary, closing_line, ending, how_it_ended
 from tests.helpers import memwatch
 
 START = {"t": 1000.0, "event": "start", "run": "20261117-1", "diagnose_as": "last"}
@@ -96,6 +96,11 @@ def test_a_real_run_with_progress_closes_with_its_peak(tmp_path: Path) -> None:
 )
 def test_every_view_calls_an_end_the_same(event: dict[str, object], words: str) -> None:
     assert ending(event) == words
+
+
+def test_a_negative_code_is_the_signal_that_killed_a_process() -> None:
+    assert how_it_ended(-9) == "was killed by SIGKILL"
+    assert how_it_ended(137) == "ended with code 137"
 
 
 def test_what_is_not_known_is_left_out_of_the_closing_line() -> None:
