@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from memwatch.channel import Channel
+from memwatch.cli.commands import shown
 from memwatch.cli.completion import complete_runs
 from memwatch.cli.plain import PlainView
 from memwatch.cli.ui import chosen_ui, screen_options
@@ -21,6 +22,7 @@ from memwatch.model.units import format_duration
 from memwatch.storage.address import is_remote
 from memwatch.tui.draw.glyphs import ScreenOptions
 
+FOLDER_EVERY_S = 2.0  # as often as the screen of a folder is read
 GREETING_CHARACTERS = 200  # of a greeting
 
 Show = Callable[[dict[str, Any]], None]
@@ -39,7 +41,7 @@ def attach(ui: str, is_ascii: bool, theme: str, run: str) -> int:
     full screen, or Ctrl-C in plain lines.
     """
     if is_remote(run) or os.path.isdir(run):
-        return _follow_folder(run)
+        return _follow_folder(run, chosen_ui(ui, is_ascii), ScreenOptions(is_ascii, theme))
     path = os.fspath(journal_of(run))
     if chosen_ui(ui, is_ascii) == "full":
         return _on_screen(path, ScreenOptions(is_ascii, theme))
@@ -54,10 +56,16 @@ def attach(ui: str, is_ascii: bool, theme: str, run: str) -> int:
             view.close()
 
 
-def _follow_folder(out: str) -> int:
-    from memwatch.cluster.run_view import show_until_finished
+def _follow_folder(out: str, ui: str, options: ScreenOptions) -> int:
+    from memwatch.cluster.run_view import RunView, show_until_finished
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if ui == "full":
+        from memwatch.tui.full_screen import show_folder
+
+        is_over = show_folder(RunView(out).events, FOLDER_EVERY_S, options)
+        click.echo(f"{out} is complete" if is_over else f"left; the run goes on: memwatch attach {shown([out])}")
+        return ExitCode.OK
     with suppress(KeyboardInterrupt):
         show_until_finished(out, click.echo)
     return ExitCode.OK

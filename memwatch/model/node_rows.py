@@ -25,9 +25,10 @@ class NodeRow:
     rate_bytes_s: float | None = None
     headroom_bytes: int | None = None
     level: str | None = None
+    trend: tuple[int, ...] = ()  # its rate over the last minute; a view computes it, and no event has it
 
     def as_json(self) -> dict[str, Any]:
-        return {key: value for key, value in asdict(self).items() if value is not None}
+        return {key: value for key, value in asdict(self).items() if value is not None and key != "trend"}
 
     @classmethod
     def from_json(cls, data: object) -> "NodeRow | None":

@@ -129,3 +129,14 @@ def show_machine(interval_s: float | None, options: ScreenOptions) -> None:
         run_app(make_app(WatchSource(machine, interval_s), options, None))
     finally:
         machine.close()
+
+
+def show_folder(look: "Callable[[float], list[dict[str, Any]]]", every_s: float, options: ScreenOptions) -> bool:
+    """The screen of `memwatch attach OUT`. True: the run is complete; False: the user has left."""
+    from memwatch.tui.sources.folder_source import FolderSource
+
+    source = FolderSource(look, every_s)
+    run_app(make_app(source, options, None))
+    if source.failure is not None:
+        raise source.failure
+    return source.is_over

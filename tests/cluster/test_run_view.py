@@ -2,14 +2,16 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from memwatch.cli.plain import PlainView, progress_line
 from memwatch.cluster.guard_readings import GuardReadings
 from memwatch.cluster.kept_journals import KeptJournal, keep_problem
-from memwatch.cluster.nodes import NodeStatus
+from memwatch.cluster.nodes import NodeStatus, announce
 from memwatch.cluster.run_folder import RunFolder
-from memwatch.cluster.run_view import SeenNode, node_rows, run_lines
+from memwatch.cluster.run_view import RunView, SeenNode, node_rows, run_lines
+from memwatch.cluster.shared_plan import SharedPlan
 from memwatch.journal.events import nodes_event
 from memwatch.journal.writer import Journal
 from memwatch.model.node_rows import MOST_NODES, NodeRow, node_line, rows_of
@@ -45,6 +47,33 @@ def test_the_run_has_one_line_with_its_segments_rate_and_eta() -> None:
 def test_a_lost_machine_is_shown_as_lost() -> None:
     status = NodeStatus("a-1", "host-a", None, None, 1, running=(3,), machine="a")
     assert run_lines([SeenNode(status, False)], set(), [1])[1] == "  host-a  1 worker  0 done  lost"
+
+
+def test_machines_of_one_name_are_told_apart() -> None:
+    nodes = [SeenNode(NodeStatus(f"{m}-1", "vm", None, None, 1, machine=f"vm-{m}"), True) for m in ("a", "b")]
+    assert [row.name for row in node_rows(nodes)] == ["vm-a", "vm-b"]
+
+
+def test_the_screen_of_a_folder_gets_the_run_as_events(tmp_path: Path) -> None:
+    folder = RunFolder(str(tmp_path))
+    folder.agree_on(SharedPlan({}, [{"path": "in.txt", "size_bytes": 30, "kind": "text"}], [[0, 0, 10], [0, 10, 30]]))
+    status = NodeStatus("a-1", "host-a", None, None, 1, running=(1,), level="warn", headroom_bytes=MIB, machine="a")
+    announce(folder, status)
+    folder.store.put(folder.mark_address(0), b"{}")
+    view = RunView(str(tmp_path))
+    events = {event["event"]: event for event in view.events(7.0)}
+    assert events["start"]["command"] == [f"tokenize in.txt → {tmp_path}"]
+    assert (events["progress"]["done"], events["progress"]["total"], events["progress"]["segments"]) == (10, 30, 2)
+    assert events["nodes"]["nodes"][0]["name"] == "host-a"
+    assert (events["verdict"]["level"], events["verdict"]["reason"]) == ("warn", "1.0 MiB headroom on host-a")
+    # WHEN a segment failed and the node waits for memory, each is news once
+    announce(folder, replace(status, beat=1, failed=(1,), is_paused=True))
+    news = [event["text"] for event in view.events(8.0) if event["event"] == "note"]
+    assert news == ["node host-a is short of memory: its segments are paused",
+                    "segment 1 failed three times and is left out"]  # fmt: skip
+    assert not [event for event in view.events(9.0) if event["event"] in ("note", "start")]
+    folder.store.put(folder.file("manifest.json"), b"{}")
+    assert [event["event"] for event in view.events(10.0)] == ["exit"]
 
 
 def test_what_a_job_says_of_its_nodes_may_be_anything() -> None:

@@ -180,6 +180,16 @@ def on_nodes() -> list[Event]:
     return [*brief(), nodes, report]
 
 
+def attached() -> list[Event]:
+    """The same run, seen through its folder: nothing of this machine."""
+    began = {"t": START_T, "event": "start", "command": ["tokenize s3://corpus/fineweb/*.parquet → s3://corpus/tokens"]}
+    note = {"t": START_T + 19, "event": "note", "text": "node node-04 is lost: others make its segments"}
+    *_, nodes, report = on_nodes()
+    earlier = [{**nodes, "t": START_T + second} for second in range(20)]
+    level = verdict_event(START_T + 21, "act", "200 MiB headroom on node-02: its segments are paused", None)
+    return [began, note, *earlier, nodes, report, level]
+
+
 def _grows(second: int) -> float:
     return job_gib(second, 0.02) + max(second - 28, 0) * 0.14
 

@@ -59,3 +59,10 @@ def _height(value: float | None, top: float, glyphs: Glyphs) -> str:
         return " "
     eighths = round(min(max(value / top, 0.0), 1.0) * EIGHTHS)
     return glyphs.heights[max(eighths, 1)]
+
+
+def sparkline(steps: Sequence[int], glyphs: Glyphs) -> str:
+    """Of its own highest: one that stays as it is is flat, one that grows climbs. Never full, or rows would touch."""
+    heights = glyphs.heights[:-1]
+    top = max(steps, default=0)
+    return "".join(heights[max(round(taken / top * (len(heights) - 1)), 1)] for taken in steps) if top else ""

@@ -31,9 +31,16 @@ def header_lines(picture: Picture, look: Look, width: int, height: int) -> list[
     parts = [state(picture, look), line(Span(stopwatch(picture.elapsed_s)))] if picture.has_job else []
     if picture.kind == ViewKind.RUN:
         parts += [_guard(picture), _record(picture, look)]
+    if picture.kind == ViewKind.ATTACH:
+        parts.append(line(Span(nodes_at_work(picture))))
     parts.append(line(Span(clock_time(picture.now_t), "dim")))
     # Of what is at the right, as much as leaves a third to what is at the left.
     return [spread(left, line(fitting(parts, 2 * width // 3, "  "), " "), width)]
+
+
+def nodes_at_work(picture: Picture) -> str:
+    working = sum(row.state in ("working", "paused") for row in picture.nodes)
+    return f"{working} of {len(picture.nodes)} nodes"
 
 
 def state(picture: Picture, look: Look) -> Line:
@@ -81,6 +88,8 @@ def keys(picture: Picture) -> list[Key]:
 def _keys(picture: Picture) -> list[Key]:
     if picture.kind == ViewKind.WATCH:
         return [key for key in _VIEW if key[0] in "o/zc"]
+    if picture.kind == ViewKind.ATTACH:
+        return [key for key in _VIEW if key[0] in "zc"]
     if picture.kind == ViewKind.REPLAY:
         return [("space", "play", "app.pause"), ("←→", "step", ""), ("n", "next event", "app.next_event"),
                 ("[]", "speed", ""), *_VIEW, ("e", "export", "app.export")]  # fmt: skip

@@ -32,6 +32,10 @@ class ShownPanels:
     has_gpu: bool = True
     has_timeline: bool = False
     has_nodes: bool = False
+    has_machine: bool = True  # False: other machines are shown, and nothing of this one
+
+
+_NODES_ALONE = {"nodes": 8, "events": 3}
 
 
 def output_columns(width: int) -> int:
@@ -53,6 +57,9 @@ def layout_for(
 
 def _full(height: int, shown: ShownPanels) -> ScreenLayout:
     heights = {"header": 1, "banner": 1, "footer": 1}
+    if not shown.has_machine:
+        heights["progress"] = 4
+        return ScreenLayout(Mode.FULL, Frame.BOX, heights | shared_out(height - sum(heights.values()), _NODES_ALONE))
     if shown.has_timeline:
         heights["timeline"] = 1
     if shown.has_job:
@@ -84,6 +91,8 @@ def _narrow(height: int, shown: ShownPanels) -> ScreenLayout:
     if shown.has_job:
         heights["progress"] = (2 if shown.has_progress else 1) + rule
     left = height - sum(heights.values())
+    if not shown.has_machine:
+        return ScreenLayout(Mode.NARROW, frame, heights | shared_out(left, _NODES_ALONE))
     shares = {"vitals": 8, "processes": 6} if rule else {"vitals": 4, "processes": 4}
     if shown.has_nodes:
         shares = {"vitals": 5, "nodes": 5, "processes": 3}

@@ -6,6 +6,7 @@ from memwatch.errors import printable
 from memwatch.model.programs import as_given
 from memwatch.model.sample import Process
 from memwatch.tui.draw import others
+from memwatch.tui.draw.bars import sparkline
 from memwatch.tui.draw.lines import Line, Span, cut, line
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.draw.words import UNKNOWN, size
@@ -103,7 +104,7 @@ def _row(one: Arranged, parents: dict[int, Process], look: Look, columns: _Colum
         Span(f"{size(process.rss_bytes):>10}", "job"),
     ]
     if columns.trend_and_disk:
-        spans.append(Span(f" {_trend(row.trend, look):>{STEPS}}", "others"))
+        spans.append(Span(f" {sparkline(row.trend, look.glyphs):>{STEPS}}", "others"))
     if columns.swap:
         spans.append(Span(f"{size(process.swap_bytes):>10}", "" if process.swap_bytes else "dim"))
     spans.append(Span(f"{cpu:>7}"))
@@ -123,13 +124,6 @@ def _row(one: Arranged, parents: dict[int, Process], look: Look, columns: _Colum
     if note is not None:
         spans.append(Span(f"  ({note})", _state_role(process)))
     return tuple(spans)
-
-
-def _trend(steps: tuple[int, ...], look: Look) -> str:
-    """Of its own highest: one that stays as it is is flat, one that grows climbs. Never full, or rows would touch."""
-    heights = look.glyphs.heights[:-1]
-    top = max(steps, default=0)
-    return "".join(heights[max(round(taken / top * (len(heights) - 1)), 1)] for taken in steps) if top else ""
 
 
 def _command(process: Process, parents: dict[int, Process]) -> str:

@@ -5,7 +5,7 @@ from memwatch.tui.draw import banner, edges, progress_panel
 from memwatch.tui.draw.lines import Line, Span, cut, fitting, line, wrapped
 from memwatch.tui.draw.look import Look
 from memwatch.tui.draw.words import percent, size, stopwatch
-from memwatch.tui.model.picture import Picture
+from memwatch.tui.model.picture import Picture, ViewKind
 
 IMPORTANT = ("p", "x", "d", "space", "n", "q", "?")
 
@@ -34,6 +34,8 @@ def _status(picture: Picture, look: Look, width: int) -> Line:
 
 
 def _memory(picture: Picture, width: int) -> Line:
+    if picture.kind == ViewKind.ATTACH:
+        return line(Span(edges.nodes_at_work(picture), "strong"))
     if picture.room is None:
         return line(Span("memory n/a", "dim"))
     parts = [

@@ -15,11 +15,12 @@ from memwatch.tui.model.terminal_text import TextLine
 
 
 class ViewKind(StrEnum):
-    """`run` is with a guard, whether we started it or joined it."""
+    """`run` is with a guard, whether we started it or joined it; `attach` is a run on many machines, by its folder."""
 
     RUN = "run"
     REPLAY = "replay"
     WATCH = "watch"
+    ATTACH = "attach"
 
 
 class JobState(StrEnum):

@@ -45,6 +45,7 @@ class RunModel:
         self._now = Picture(kind=kind, state=JobState.STARTING if has_job else JobState.WATCHING, has_job=has_job)
         self._series = Series()
         self._trends = Trends()
+        self._node_trends = Trends()
         self._recent: deque[Sample] = deque(maxlen=RECENT_SAMPLES)
         self._pace = ProgressPace()
         self._happenings: deque[EventLine] = deque(maxlen=MOST_HAPPENINGS)
@@ -84,7 +85,7 @@ class RunModel:
             case "progress":
                 self._progress(event)
             case "nodes":
-                self._now = replace(self._now, nodes=tuple(rows_of(event)))
+                self._nodes(event, t)
             case "need":
                 self._need(event)
             case "output":
@@ -146,9 +147,9 @@ class RunModel:
             return self._now.processes
         else:
             shown, before = latest.others, () if earlier is None else earlier.others or ()
-        self._trends.add(latest.t, shown)
+        self._trends.add(latest.t, [(_key(process), process.rss_bytes + process.swap_bytes) for process in shown])
         rows = process_rows(shown, before, span_s)
-        return tuple(replace(row, trend=self._trends.of(row.process)) for row in rows)
+        return tuple(replace(row, trend=self._trends.of(_key(row.process))) for row in rows)
 
     def _peak(self, sample: Sample) -> int | None:
         before = self._now.peak_job_bytes
@@ -213,6 +214,12 @@ class RunModel:
             return eta
         return Eta(0.0 if eta is None else eta.rate_s, told_s)
 
+    def _nodes(self, event: Event, t: float) -> None:
+        rows = rows_of(event)
+        self._node_trends.add(t, [(row.name, int(row.rate_bytes_s or 0)) for row in rows])
+        shown = (replace(row, trend=self._node_trends.of(row.name)) for row in rows)
+        self._now = replace(self._now, nodes=tuple(shown))
+
     def _need(self, event: Event) -> None:
         need = RunNeed.from_json(event)
         warning = str(event.get("warning") or "") or self._now.need_warning
@@ -230,6 +237,10 @@ class RunModel:
 
 _FORECAST_KEYS = {field.name for field in fields(Judged)} - {"t", "level", "reason", "is_credible", "waits_for"}
 _PROGRESS_KEYS = {field.name for field in fields(Progress)} - {"done", "total", "eta"}
+
+
+def _key(process: Process) -> tuple[int, int]:
+    return process.pid, process.start_ticks
 
 
 def title_of(command: Any) -> tuple[str, bool]:

@@ -1,10 +1,8 @@
-"""Series: the last hour, a point a second, for charts. Trends: the last minute of each process."""
+"""Series: the last hour, a point a second, for charts. Trends: the last minute of each process or node."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import astuple, dataclass
-
-from memwatch.model.sample import Process
 
 MOST_POINTS = 3600
 # A journal that grew long has one sample in ten; a chart joins them all the same.
@@ -86,22 +84,19 @@ def _joined(values: Sequence[float | None], longest: int) -> list[float | None]:
 STEPS = 8
 STEP_S = 60 / STEPS
 
-_Key = tuple[int, int]
-
 
 class Trends:
     def __init__(self) -> None:
         self._step = 0
-        self._seen: dict[_Key, deque[int]] = {}
+        self._seen: dict[Hashable, deque[int]] = {}
 
-    def add(self, t: float, processes: Iterable[Process]) -> None:
+    def add(self, t: float, values: Iterable[tuple[Hashable, int]]) -> None:
         """The highest in each step counts. Whoever is gone is forgotten."""
         step = int(t // STEP_S)
         passed = min(max(step - self._step, 0), STEPS)
         self._step = step
         before, self._seen = self._seen, {}
-        for process in processes:
-            key, taken = (process.pid, process.start_ticks), process.rss_bytes + process.swap_bytes
+        for key, taken in values:
             steps = before.get(key)
             if steps is None:
                 steps = deque([taken], maxlen=STEPS)
@@ -111,6 +106,6 @@ class Trends:
                 steps[-1] = max(steps[-1], taken)
             self._seen[key] = steps
 
-    def of(self, process: Process) -> tuple[int, ...]:
+    def of(self, key: Hashable) -> tuple[int, ...]:
         """The newest last; fewer than STEPS of one that is young."""
-        return tuple(self._seen.get((process.pid, process.start_ticks), ()))
+        return tuple(self._seen.get(key, ()))

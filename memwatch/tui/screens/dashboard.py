@@ -38,7 +38,7 @@ from memwatch.tui.draw import (
 )
 from memwatch.tui.draw.layout import ScreenLayout, ShownPanels, layout_for
 from memwatch.tui.draw.look import Look
-from memwatch.tui.model.picture import Picture
+from memwatch.tui.model.picture import Picture, ViewKind
 from memwatch.tui.screens.panel_widget import ROLE_CLASSES, Drawing, PanelWidget
 
 ROWS = {
@@ -146,6 +146,7 @@ class Dashboard(Screen[None]):
             has_gpu=bool(gpu_panel.cards(self._picture)),
             has_timeline=self._timeline is not None,
             has_nodes=bool(self._picture.nodes),
+            has_machine=self._picture.kind != ViewKind.ATTACH,
         )
         layout = layout_for(*self.size, self._is_compact, shown, self._zoomed)
         if layout == self._layout:

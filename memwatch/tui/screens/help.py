@@ -42,7 +42,10 @@ ROOM_FOR_LEGEND = 18  # rows
 def help_dialog(kind: ViewKind, look: Look, width: int, height: int) -> Dialog:
     keys = [
         _table(part)
-        for part in ({ViewKind.RUN: _RUN, ViewKind.REPLAY: _REPLAY, ViewKind.WATCH: []}[kind], _VIEW)
+        for part in (
+            {ViewKind.RUN: _RUN, ViewKind.REPLAY: _REPLAY, ViewKind.WATCH: [], ViewKind.ATTACH: []}[kind],
+            _VIEW,
+        )
         if part
     ]
     rows = _beside(keys) if width >= ROOM_FOR_BOTH else [row for part in keys for row in part]
