@@ -1,6 +1,7 @@
 """Fixtures for all tests: an isolated cache, the reference encoder, real text, and memwatch as a user runs it."""
 
 import pydoc_data.topics
+import signal
 import sysconfig
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,12 @@ from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file, re
 from tests.helpers import Finished, memwatch
 
 pytest_plugins = ("tests.leftovers",)
+
+# The background of a shell, nohup and some CI systems start what they run with these ignored. Every command of a test
+# would inherit that, and ignore Ctrl-C.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 # How long an example takes says how busy the machine is, and nothing about memwatch.
 settings.register_profile("any load", deadline=None)
