@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import KIB, format_size
+from memwatch.storage.address import is_remote
 from memwatch.tokenize.cuts import (
     CELL_BYTES,
     CELL_EDGE_BYTES,
@@ -256,6 +257,13 @@ class _RangeStream:
         self.file_position += len(data)
         return data
 
+    def unread(self, size: int) -> bool:
+        """Go back, to read the last bytes again; false where that costs more than to keep them."""
+        if is_remote(self._file.source.path):
+            return False
+        self.file_position -= size
+        return True
+
     def close(self) -> None:
         if self._owns_file:
             self._file.close()
@@ -370,8 +378,10 @@ class StreamBlocks:
             cut = BlockCut(edge - at.offset)
         in_document = self._in_document(cut.at)
         end = self._origin + len(self._window) if self.ended else None
-        data = memoryview(self._window)[: cut.at]
-        self._window = self._window[cut.at :]
+        data, self._window = self._window[: cut.at], self._window[cut.at :]
+        file_position = self._stream.file_position
+        if not self.ended and isinstance(self._stream, _RangeStream) and self._stream.unread(len(self._window)):
+            self._window = b""  # To read the few bytes again is less than to put the next window together.
         after = replace(at, offset=at.offset + len(data), in_document=in_document, digest=None)
         if self._finds_split_here:
             walk = self._walk
@@ -384,7 +394,7 @@ class StreamBlocks:
                 end=end,
             )
         layout = BlockLayout(self._kind, continues=at.in_document, open_end=in_document)
-        return Block(data, layout, side, cut.inexact, at, after, self._stream.file_position, self._name)
+        return Block(data, layout, side, cut.inexact, at, after, file_position, self._name)
 
     def _in_document(self, at: int) -> bool:
         if self.ended and at == len(self._window):

@@ -1,9 +1,11 @@
 """The processes of a run beside the coordinator: workers, the feeder, and the hasher.
 
-They are forked while the coordinator is small and has one thread; workers load the engine themselves, all at the same
-time. Each worker has its next blocks waiting, so that it never waits for the coordinator.
+They are forked while the coordinator has one thread. What workers import is imported once, before they are forked, and
+shared; each loads its own tables of the engine, all at the same time. Each worker has its next blocks waiting, so that
+it never waits for the coordinator.
 """
 
+import gc
 import mmap
 import os
 import signal
@@ -28,6 +30,17 @@ from memwatch.tokenize.vocabulary import Encoding
 # touched cost nothing.
 SLOT_BYTES = 2 * MOST_BLOCK_BYTES
 SLOTS_A_WORKER = 2
+
+
+def import_for_workers() -> None:
+    """To import this takes half of a worker's start. No thread may start here: a fork has none of them. One thread a
+    process: there is a worker for every core."""
+    os.environ.update(OPENBLAS_NUM_THREADS="1", RAYON_NUM_THREADS="1")
+    from memwatch.tokenize import worker  # noqa: F401
+
+    with suppress(Exception):  # Without it, or with a broken one, engines.py decides what is used instead.
+        import gigatoken  # noqa: F401
+    gc.freeze()  # Workers need not look at all that again, and its pages stay shared.
 
 
 def process_name(role: str) -> str:
@@ -97,6 +110,7 @@ class Crew:
         flags = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
         self._slots = [mmap.mmap(-1, SLOT_BYTES, flags=flags) for _ in range(plan.workers * SLOTS_A_WORKER + 1)]
         self.hasher = self._forked("hasher", self._be_hasher)
+        import_for_workers()
         # The first one checks the engine against tiktoken; one answer is enough.
         for i in range(plan.workers):
             self.hire(check_engine=i == 0)
@@ -208,8 +222,6 @@ def _be(role: str, work: Callable[[Connection], Any], connection: Connection, to
         signal.set_wakeup_fd(-1)
         for fd in to_close:
             os.close(fd)
-        # One thread a process: there is a worker for every core.
-        os.environ.update(OPENBLAS_NUM_THREADS="1", RAYON_NUM_THREADS="1")
         work(connection)
         os._exit(0)
     except (EOFError, ConnectionError):

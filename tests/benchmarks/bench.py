@@ -7,6 +7,7 @@ Machines differ and moments too, ratios less so: contenders take turns, and medi
 """
 
 import argparse
+import compileall
 import signal
 import subprocess
 import sys
@@ -121,6 +122,8 @@ def main() -> int:
     args = options()
     signal.signal(signal.SIGTERM, end)
     args.corpus = args.corpus.resolve()
+    # As an installed package is. Where Python is to write no bytecode, every process would compile its modules.
+    compileall.compile_dir(HERE.parent.parent / "memwatch", quiet=1)
     started_s = time.monotonic()
     parts = []
     with tempfile.TemporaryDirectory(dir=args.corpus.parent) as folder:
