@@ -61,8 +61,9 @@ LOST_S = 3.0
 class ConfineReading:
     """The job's scope and the rest of the machine at one instant. Counters run on; unknown is None.
 
-    `swap_left_bytes` is what the job may still put there; `rest` is the time that other cgroups were stalled, at each
-    moment that of the one that suffers most. `done` and `total` are the job's progress, in `unit`.
+    `swap_bytes` is in swap only; `swap_left_bytes` is what the job may still put there; `rest` is the time that other
+    cgroups were stalled, at each moment that of the one that suffers most. `done` and `total` are the job's progress,
+    in `unit`.
     """
 
     clock_s: float

@@ -86,14 +86,16 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Unknown is None. `capacity_bytes` and `reserve_bytes` are of the tightest room; `limit_path` names the room that
-    ends first, if it is a limit and not the host itself. `sure_seconds_left` is what windows with high confidence say,
-    and `certain_seconds_left` those that are certain. `job_rates` is what the job itself suffers."""
+    """Unknown is None. `headroom_bytes`, `capacity_bytes` and `reserve_bytes` are of the tightest room, which `room`
+    names; `limit_path` names the room that ends first, if it is a limit and not the host itself. `sure_seconds_left` is
+    what windows with high confidence say, and `certain_seconds_left` those that are certain. `job_rates` is what the
+    job itself suffers."""
 
     clock_s: float
     headroom_bytes: int | None = None
     capacity_bytes: int | None = None
     reserve_bytes: int = 0
+    room: str = HOST
     limit_path: str | None = None
     limit_bytes: int | None = None  # of the room that `limit_path` names
     fill_bytes_s: float | None = None
@@ -150,6 +152,7 @@ def forecast(history: History, reserve_of: ReserveOf) -> Forecast:
         headroom_bytes=latest.rooms[tightest].available_bytes - reserves[tightest],
         capacity_bytes=latest.rooms[tightest].capacity_bytes,
         reserve_bytes=reserves[tightest],
+        room=tightest,
         limit_path=None if ends_first == HOST else ends_first,
         limit_bytes=None if ends_first == HOST else latest.rooms[ends_first].capacity_bytes,
         fill_bytes_s=0.0 if fill is None else fill.rate_bytes_s,

@@ -2,7 +2,8 @@
 
 A `Room` is one place where memory can end: the host, or a limit above the job. How much of it is left falls when
 memory is used, and rises when the kernel swaps something out; the second is no relief but a debt. So `shrunk_bytes`
-counts what was swapped out, net, as used. Page cache appears in neither.
+counts what was swapped out, net, as used; but not pages in swap that are still in RAM or back in it, because these are
+used as it is. Page cache appears in neither.
 """
 
 from bisect import bisect_right
@@ -22,7 +23,7 @@ POINTS = 160  # 1 s at 50 Hz, 4 s at 10 Hz and 25 s at 1 Hz are 115; the rest is
 class Room:
     capacity_bytes: int
     available_bytes: int
-    swapped_bytes: int | None  # out, minus in again; since when does not matter, only differences do
+    swapped_bytes: int | None  # in swap and not in RAM
 
     def shrunk_bytes(self, earlier: "Room") -> int:
         """How much less is left than earlier, had nothing been swapped meanwhile."""
@@ -126,7 +127,7 @@ def _point(sample: Sample, job_read_s: float) -> Point:
     swapped_out = None if paging is None else paging.swapped_out_bytes
     return Point(
         clock_s=sample.clock_s,
-        rooms=_rooms(sample, None if swapped_in is None or swapped_out is None else swapped_out - swapped_in),
+        rooms=rooms_of(sample),
         job_bytes=sample.job_bytes if sample.job else None,
         job_untouched_bytes=sample.job_untouched_bytes,
         job_read_s=job_read_s,
@@ -140,10 +141,12 @@ def _point(sample: Sample, job_read_s: float) -> Point:
     )
 
 
-def _rooms(sample: Sample, swapped_bytes: int | None) -> dict[str, Room]:
+def rooms_of(sample: Sample) -> dict[str, Room]:
+    """The host's swap is not looked at where a sample leaves out its paging: of a confined job's (confine.py)."""
     rooms = {
-        limit.path: Room(limit.limit_bytes, limit.available_bytes, limit.swap_used_bytes) for limit in sample.limits
+        limit.path: Room(limit.limit_bytes, limit.available_bytes, limit.swapped_out_bytes) for limit in sample.limits
     }
-    if sample.memory is not None:
-        rooms[HOST] = Room(sample.memory.total_bytes, sample.memory.available_bytes, swapped_bytes)
+    if (memory := sample.memory) is not None:
+        swapped_bytes = None if sample.paging is None else memory.swapped_out_bytes
+        rooms[HOST] = Room(memory.total_bytes, memory.available_bytes, swapped_bytes)
     return rooms

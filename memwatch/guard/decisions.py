@@ -1,5 +1,6 @@
 """What the guard decides from its samples, and keeps between them: forecast, level, and the state of the ladder."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, after, observed
@@ -32,7 +33,7 @@ class Decisions:
         self.is_on = True
         self.is_urgent = False
         self.confined: Confined | None = None  # as of the last sample
-        self._debt_bytes = 0
+        self._debts: Mapping[str, int] = {}
         self._confined_warned_s = float("-inf")
 
     @property
@@ -54,13 +55,13 @@ class Decisions:
     def allow_confine(self, is_possible: bool) -> None:
         self._settings = replace(self._settings, can_confine=is_possible)
 
-    def observe(self, sample: Sample, confined: Confined | None, debt_bytes: int) -> tuple[Forecast, Verdict]:
-        """`sample` of a confined job is without the job's own swapping (Confinement.view); `debt_bytes` of headroom
-        are free only because the job was paged out."""
+    def observe(self, sample: Sample, confined: Confined | None, debts: Mapping[str, int]) -> tuple[Forecast, Verdict]:
+        """`sample` of a confined job is without the job's own swapping (Confinement.view); `debts` has what is free in
+        each room only because the job was paged out."""
         if (confined is None) != (self.confined is None):
             self.monitor.forget()  # Counters of the whole machine and of a part of it do not compare.
         self.confined = confined
-        self._debt_bytes = debt_bytes
+        self._debts = debts
         outlook, verdict = self.monitor.observe(sample)
         outlook = self._without_debt(outlook)
         if confined is not None:
@@ -103,10 +104,14 @@ class Decisions:
             return replace(verdict, level=Level.WARN, reason=subsiding(verdict.reason))
         return verdict
 
+    def debt_bytes(self, outlook: Forecast) -> int:
+        """What `outlook.headroom_bytes` is without, because the job will need it itself."""
+        return self._debts.get(outlook.room, 0)
+
     def _without_debt(self, outlook: Forecast) -> Forecast:
-        if not self._debt_bytes or outlook.headroom_bytes is None:
+        if outlook.headroom_bytes is None:
             return outlook
-        return replace(outlook, headroom_bytes=outlook.headroom_bytes - self._debt_bytes)
+        return replace(outlook, headroom_bytes=outlook.headroom_bytes - self.debt_bytes(outlook))
 
 
 def _ends_soon(outlook: Forecast) -> bool:

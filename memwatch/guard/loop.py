@@ -194,8 +194,8 @@ class Guard:
         confined = self._confinement.look(sample)
         view = self._confinement.view(sample)
         # A confined job cannot take back more than its limit allows.
-        debt_bytes = 0 if confined is not None else self._page_out.debt_bytes(sample)
-        outlook, verdict = self._decisions.observe(view, confined, debt_bytes)
+        debts = {} if confined is not None else self._page_out.debts(sample)
+        outlook, verdict = self._decisions.observe(view, confined, debts)
         self._now = sample, outlook
         can_confine = self._confinement.obstacle(sample, outlook.reserve_bytes) is None
         if can_confine != self._decisions.can_confine:
@@ -216,7 +216,7 @@ class Guard:
             self._confinement.follow(sample, self._decisions.confined, outlook, may_rise)
         if self._actor.is_paused:
             # A user's pause alone calls for nothing: the memory may not be needed by anybody.
-            free_bytes = (outlook.headroom_bytes or 0) + self._page_out.freed_bytes
+            free_bytes = (outlook.headroom_bytes or 0) + self._decisions.debt_bytes(outlook)
             is_wanted = state.paused_by == By.GUARD or free_bytes < outlook.reserve_bytes
             self._page_out.follow(sample, is_wanted and not self._confinement.is_active)
 

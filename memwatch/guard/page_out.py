@@ -1,7 +1,8 @@
 """Pages out a paused job, so that its pause frees memory for others: as far as swap allows without filling it.
 
 With a scope of its own by memory.reclaim; as root without one by process_madvise(MADV_PAGEOUT). Elsewhere a pause
-frees nothing. What was paged out comes back when the job runs on, so it is counted as the job's own: `debt_bytes`.
+frees nothing. What was paged out comes back when the job runs on, so it is counted as the job's own: `debts`. A page
+that was written to swap can stay in RAM for minutes: then it has freed nothing and is no debt.
 """
 
 import os
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from memwatch.decide.confine import SWAP_MARGIN_BYTES, swap_left_bytes
+from memwatch.decide.history import rooms_of
 from memwatch.guard import system
 from memwatch.guard.scope.reclaim import CHUNK_BYTES, Reclaimer
 from memwatch.model.sample import Process, Sample
@@ -29,12 +31,13 @@ class PageOut:
         self._may_advise = IS_LINUX and os.geteuid() == 0
         self._began_s: float | None = None
         self._swap_before_bytes = 0
+        self._out_before: dict[str, int | None] = {}  # in every room: what was in swap only
         self._ranges: Iterator[tuple[int, int, int]] | None = None
         self._freed_bytes = 0
 
     @property
     def freed_bytes(self) -> int:
-        """By paging out, since the pause began."""
+        """The job's pages that went to swap since the pause began."""
         return self._freed_bytes
 
     def begin(self, sample: Sample | None, clock_s: float) -> None:
@@ -43,6 +46,8 @@ class PageOut:
         self._began_s, self._ranges = clock_s, None
         if not self._freed_bytes:  # Else it was tried for a moment, and most of it is still out.
             self._swap_before_bytes = 0 if sample is None else sample.job_swap_bytes
+            rooms = {} if sample is None else rooms_of(sample)
+            self._out_before = {name: room.swapped_bytes for name, room in rooms.items()}
 
     def end(self) -> None:
         self._began_s = None
@@ -62,11 +67,15 @@ class PageOut:
         elif self._may_advise:
             self._background.start(lambda: self._advise(sample.job))
 
-    def debt_bytes(self, sample: Sample) -> int:
-        """What was paged out and is not back yet: headroom that the job will need itself."""
-        if self._freed_bytes:
-            self._freed_bytes = min(self._freed_bytes, max(sample.job_swap_bytes - self._swap_before_bytes, 0))
-        return self._freed_bytes
+    def debts(self, sample: Sample) -> dict[str, int]:
+        """For every room: what was paged out of it and is not back yet, headroom that the job will need itself."""
+        if not self._freed_bytes:
+            return {}
+        self._freed_bytes = min(self._freed_bytes, max(sample.job_swap_bytes - self._swap_before_bytes, 0))
+        return {
+            name: _most_out(self._freed_bytes, self._out_before.get(name), room.swapped_bytes)
+            for name, room in rooms_of(sample).items()
+        }
 
     def _advise(self, processes: Sequence[Process]) -> None:
         """The next chunk of the job's own memory."""
@@ -77,6 +86,13 @@ class PageOut:
             pid, start, length = found
             system.page_out(pid, start, length)
             left -= length
+
+
+def _most_out(freed_bytes: int, before_bytes: int | None, now_bytes: int | None) -> int:
+    """The job's pages in swap, less those that cannot be among what has left the room since the pause began."""
+    if before_bytes is None or now_bytes is None:
+        return freed_bytes
+    return min(freed_bytes, max(now_bytes - before_bytes, 0))
 
 
 def _own_ranges(processes: Sequence[Process]) -> Iterator[tuple[int, int, int]]:

@@ -13,6 +13,12 @@ class Memory:
     swap_free_bytes: int
     zram_bytes: int | None = None  # the part of the swap that is compressed RAM
     shmem_bytes: int | None = None  # tmpfs, memfd and shared anonymous memory, mapped or not
+    swap_cached_bytes: int | None = None  # of the swap in use: in RAM as well, and not available
+
+    @property
+    def swapped_out_bytes(self) -> int:
+        """What is in swap only. A page that was written or read back can have a place in both for minutes."""
+        return max(self.swap_total_bytes - self.swap_free_bytes - (self.swap_cached_bytes or 0), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +27,7 @@ class Limit:
 
     `kept_bytes`: so much of the reserve is kept by the limit itself, because the guard set it so (scope/limit.py).
     It counts as available, from which the whole reserve is then taken.
+    `swap_used_bytes` is 0 for a limit on RAM and swap together: there a page that goes out frees nothing.
     """
 
     path: str
@@ -29,10 +36,16 @@ class Limit:
     swap_used_bytes: int | None = None
     kept_bytes: int | None = None
     shmem_bytes: int | None = None  # of what is used: tmpfs, memfd and shared anonymous memory
+    swap_cached_bytes: int | None = None  # as Memory has it: in `used_bytes` and in `swap_used_bytes`
 
     @property
     def available_bytes(self) -> int:
         return max(self.limit_bytes - self.used_bytes, 0) + (self.kept_bytes or 0)
+
+    @property
+    def swapped_out_bytes(self) -> int | None:
+        """What is in swap only."""
+        return None if self.swap_used_bytes is None else max(self.swap_used_bytes - (self.swap_cached_bytes or 0), 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,8 @@ class Cgroup1:
 
     def limits(self) -> list[Limit]:
         limit = _limit_in(self._limit.read())
-        # Before the usage without: what a job takes between the two must not look like swap.
+        # Before the usage without: what a job takes between the two must not look like swap. Their difference is what
+        # is in swap only: v1 charges a page that is in RAM as well once.
         with_swap = self._with_swap_usage.number() if limit is not None else None
         usage = self._usage.number() if limit is not None else None
         if limit is None or usage is None:
@@ -59,7 +60,7 @@ class Cgroup1:
         if with_swap is not None and with_swap_limit is not None:
             # RAM and swap together have a limit of their own, which can be the nearer one.
             used = max(with_swap - cache, 0)
-            limits.append(Limit(f"{self._path} (with swap)", with_swap_limit, used, swap, shmem_bytes=shmem))
+            limits.append(Limit(f"{self._path} (with swap)", with_swap_limit, used, 0, shmem_bytes=shmem))
         return limits
 
     def use_bytes(self) -> int | None:
@@ -106,8 +107,9 @@ class Cgroup2:
         stat = self._stat.read() or b""
         cache = _dropable(stat, b"") + (number_after(stat, b"slab_reclaimable ") or 0)
         shmem = number_after(stat, b"shmem ")
-        used = max(current - cache, 0)
-        return [Limit(self._path, min(set_limits), used, self._swap.number(), shmem_bytes=shmem)]
+        used, swap = max(current - cache, 0), self._swap.number()
+        cached = number_after(stat, b"swapcached ") if swap else None
+        return [Limit(self._path, min(set_limits), used, swap, shmem_bytes=shmem, swap_cached_bytes=cached)]
 
     def use_bytes(self) -> int | None:
         limited = any(_limit_in(file.read()) is not None for file in (self._max, self._high))

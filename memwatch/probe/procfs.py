@@ -32,13 +32,15 @@ class HostMemory:
         if total_kib is None or available_kib is None:
             return None
         total_bytes = total_kib * KIB
+        swap_total_bytes = (number_after(text, b"SwapTotal:") or 0) * KIB
         return Memory(
             total_bytes=total_bytes,
             available_bytes=min(available_kib * KIB + self._reclaimable_zfs_bytes(), total_bytes),
-            swap_total_bytes=(number_after(text, b"SwapTotal:") or 0) * KIB,
+            swap_total_bytes=swap_total_bytes,
             swap_free_bytes=(number_after(text, b"SwapFree:") or 0) * KIB,
             zram_bytes=self._zram_bytes(),
             shmem_bytes=_bytes_after(text, b"Shmem:"),
+            swap_cached_bytes=_bytes_after(text, b"SwapCached:") if swap_total_bytes else None,
         )
 
     def kernel(self) -> KernelMemory | None:

@@ -308,8 +308,9 @@ def test_a_hog_in_a_small_limit_is_seen_before_the_limit_is() -> None:
 def test_what_is_swapped_out_to_make_room_counts_as_used() -> None:
     history = History()
     for tick in range(30):
+        memory = Memory(16 * GIB, 2 * GIB, 8 * GIB, 8 * GIB - tick * 100 * MIB)
         paging = Paging(0, tick * 25_600, 0, 0)
-        history.add(Sample(tick / 10, tick / 10, Memory(16 * GIB, 2 * GIB, 0, 0), (), Pressure(0, 0), paging))
+        history.add(Sample(tick / 10, tick / 10, memory, (), Pressure(0, 0), paging))
     look = forecast(history, one_gib)
     assert look.fill_bytes_s is not None
     assert round(look.fill_bytes_s / MIB) == 1000

@@ -73,6 +73,20 @@ def test_the_job_counts_as_confined_once_the_limit_is_in_force(systemd: Play) ->
     assert (rest.limits, rest.pressure, rest.paging) == ((), Pressure(0, 0, 0, 0), None)
 
 
+def test_a_job_whose_pages_are_back_in_ram_is_released_though_they_keep_their_place_in_swap(systemd: Play) -> None:
+    job = Confining(systemd)
+    job.confinement.begin(job.sample(9 * GIB, 1.0), 1 * GIB)
+    for tick in range(50):
+        back = job.sample(5 * GIB, 2.0 + tick / 4, swapped=GIB)
+        own = replace(back.limits[0], swap_cached_bytes=GIB)
+        seen = job.confinement.look(replace(back, limits=(own,)))
+    assert seen is not None
+    assert seen.has_settled
+    assert seen.swap_bytes == 0
+    # What swap still takes is as much as it was: the kernel counts these pages against the limit on swap.
+    assert seen.swap_left_bytes == 6 * GIB - 512 * MIB - GIB
+
+
 def test_a_limit_that_systemd_does_not_set_is_given_up(systemd: Play) -> None:
     job = Confining(systemd)
     job.confinement.begin(job.sample(9 * GIB, 1.0), 1 * GIB)

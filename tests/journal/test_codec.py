@@ -41,7 +41,8 @@ def test_every_field_of_a_sample_is_written() -> None:
     """A field added to Sample later must not be forgotten here."""
     process = Process(1, 2, 3, "R", 4, 5, 6.0, 7, 8, "x", 9, 10, "n")
     full = Sample(
-        1.0, 2.0, Memory(1, 2, 3, 4, 5, 6), (Limit("/a", 1, 2, 3, 4, 5),), Pressure(1, 2, 3, 4), Paging(1, 2, 3, 4, 5),
+        1.0, 2.0, Memory(1, 2, 3, 4, 5, 6, 7), (Limit("/a", 1, 2, 3, 4, 5, 6),), Pressure(1, 2, 3, 4),
+        Paging(1, 2, 3, 4, 5),
         (process,), 9, (Gpu(0, "g", 0.1, 1, 2, 3.0, 4.0, 5.0, 6, True),), (process,), 11, JobCounters(1, 2, 3, 4, 5),
         Rest(1, 2, 3, 4), 12,
     )  # fmt: skip

@@ -62,7 +62,15 @@ def test_v1_limit_on_memory_with_swap_is_a_limit_of_its_own(tmp_path: Path) -> N
     tree.write("sys/fs/cgroup/memory/memory.memsw.usage_in_bytes", f"{290 * MIB}\n")
     memory, with_swap = read(tree)
     assert (memory.available_bytes, memory.swap_used_bytes) == (136 * MIB, 90 * MIB)
-    assert with_swap == Limit("/docker/abc (with swap)", 300 * MIB, 210 * MIB, 90 * MIB, shmem_bytes=9)
+    # What is in swap is among what is used.
+    assert with_swap == Limit("/docker/abc (with swap)", 300 * MIB, 210 * MIB, 0, shmem_bytes=9)
+
+
+def test_v2_a_page_in_swap_and_in_ram_is_not_swapped_out(tmp_path: Path) -> None:
+    tree = trees.container_v2(tmp_path)
+    tree.write("sys/fs/cgroup/memory.stat", f"anon 1\nswapcached {3 * MIB}\n")
+    (limit,) = read(tree)
+    assert (limit.swap_used_bytes, limit.swapped_out_bytes) == (5 * MIB, 2 * MIB)
 
 
 def test_hybrid_takes_the_limit_from_where_the_memory_controller_is(tmp_path: Path) -> None:

@@ -35,6 +35,14 @@ def test_swap_added_later_is_seen(tmp_path: Path) -> None:
     assert memory.swap_total_bytes == memory.zram_bytes == 100 * MIB
 
 
+def test_a_page_in_swap_and_in_ram_is_not_swapped_out(tmp_path: Path) -> None:
+    tree = bare(tmp_path)
+    tree.write("proc/meminfo", meminfo(swap_mib=100, swap_free_mib=30, swap_cached_mib=50))
+    memory = HostMemory(tree.proc).read()
+    assert memory is not None
+    assert memory.swapped_out_bytes == 20 * MIB
+
+
 def test_zram_is_unknown_without_a_list_of_swaps(tmp_path: Path) -> None:
     tree = bare(tmp_path)
     tree.remove("proc/swaps")

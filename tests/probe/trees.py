@@ -28,11 +28,17 @@ class Tree:
         Path(self.proc if folder == "proc" else self.sys, rest).unlink()
 
 
-def meminfo(total_mib: int = 16000, available_mib: int = 9000, swap_mib: int = 0, swap_free_mib: int = 0) -> str:
+def meminfo(
+    total_mib: int = 16000,
+    available_mib: int = 9000,
+    swap_mib: int = 0,
+    swap_free_mib: int = 0,
+    swap_cached_mib: int = 0,
+) -> str:
     return (
         f"MemTotal:       {total_mib * 1024} kB\nMemFree:         {available_mib * 512} kB\n"
         f"MemAvailable:   {available_mib * 1024} kB\nBuffers:          110592 kB\nCached:          4190208 kB\n"
-        f"SwapCached:            0 kB\nSwapTotal:      {swap_mib * 1024} kB\n"
+        f"SwapCached:     {swap_cached_mib * 1024} kB\nSwapTotal:      {swap_mib * 1024} kB\n"
         f"SwapFree:       {swap_free_mib * 1024} kB\nShmem:            524288 kB\n"
     )
 

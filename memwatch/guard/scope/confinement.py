@@ -127,16 +127,16 @@ class Confinement:
             return None
         self._is_in_force = True
         self._rest_now = self._rest.read(sample.clock_s)
-        swap_bytes, left = own.swap_used_bytes or 0, swap_left_bytes(sample.memory)
+        left = swap_left_bytes(sample.memory)
         if self._swap_max_bytes is not None:
-            left = min(left, max(self._swap_max_bytes - swap_bytes, 0))
+            left = min(left, max(self._swap_max_bytes - (own.swap_used_bytes or 0), 0))
         user_us = None if self._cpu is None else number_after(self._cpu.read() or b"", b"user_usec ")
         done, total, unit = self._progress
         reading = ConfineReading(
             sample.clock_s,
             own.limit_bytes,
             own.used_bytes,
-            swap_bytes,
+            own.swapped_out_bytes or 0,
             left,
             user_cpu_s=None if user_us is None else user_us / 1e6,
             stall_full_us=None if sample.job_counters is None else sample.job_counters.stall_full_us,
@@ -181,15 +181,17 @@ class Confinement:
             self._is_squeezed = self._reclaimer.start(move.reclaim_bytes)
         elif may_move:
             self._moved_s = sample.clock_s
-            self._follow_swap(sample, confined)
+            self._follow_swap(sample)
             if move is not None and move.limit_bytes is not None:
                 self._scope.change(MemoryMax=move.limit_bytes)
 
-    def _follow_swap(self, sample: Sample, confined: Confined) -> None:
-        """Others use and free swap, too."""
-        if sample.memory is None or self._swap_max_bytes is None:
+    def _follow_swap(self, sample: Sample) -> None:
+        """Others use and free swap, too. The limit counts pages that are back in RAM as long as they keep their place
+        in swap."""
+        own = self._scope.own_limit(sample)
+        if sample.memory is None or self._swap_max_bytes is None or own is None:
             return
-        wanted = confined.swap_bytes + swap_left_bytes(sample.memory)
+        wanted = (own.swap_used_bytes or 0) + swap_left_bytes(sample.memory)
         if abs(wanted - self._swap_max_bytes) >= 32 * MIB:
             self._swap_max_bytes = wanted
             self._scope.change(MemorySwapMax=wanted)
