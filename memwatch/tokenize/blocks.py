@@ -84,7 +84,7 @@ class RowEnds(Protocol):
 class BlockLayout:
     """How the bytes of a block are to be read: all a worker needs to know beside them."""
 
-    kind: Literal["text", "jsonl", "json", "rows"]
+    kind: Literal["text", "jsonl", "json", "rows", "long row"]
     continues: bool = False  # begins inside a document
     open_end: bool = False  # ends inside a document
     row_ends: Sequence[int] | RowEnds = ()
@@ -160,7 +160,8 @@ class BlockOpener:
 
         cuts = cuts_for(self._encoding, separator=None)
         source = self.inputs[at.input]
-        return RowBlocks(source, self.settings.text_column, cuts, self._split, at, stop_group)
+        skips_long = self.settings.bad_records == "skip"
+        return RowBlocks(source, self.settings.text_column, cuts, self._split, at, stop_group, skips_long)
 
     def open_range(self, file: PlainFile, at: ReadPosition, stop: Stop, owns_file: bool = False) -> BlockSource:
         """A range of a plain input, between two cuts."""
@@ -180,6 +181,8 @@ class BlockOpener:
             if cut is not None:
                 return Stop(cut.at, cuts.is_inside_document(view, cut.at))
             if reach > MOST_BLOCK_BYTES:
+                if isinstance(cuts, RecordCuts) and cuts.skips_long:
+                    return Stop(file.next_line(offset))
                 raise _too_long(file.source.name, offset, cuts)
             back, reach = CELL_BYTES + LOOK_BACK_BYTES, 8 * reach
 
@@ -197,7 +200,7 @@ class BlockOpener:
 
     def cuts_of(self, kind: Kind) -> Cuts:
         if kind in ("jsonl", "json"):
-            return RecordCuts()
+            return RecordCuts(skips_long=self.settings.bad_records == "skip")
         return cuts_for(self._encoding, separator_named(self.settings.documents))
 
 
@@ -418,4 +421,7 @@ def _too_long(name: str, offset: int, cuts: Cuts) -> MemwatchError:
             f"{name} has a document larger than {format_size(MOST_BLOCK_BYTES)} at byte {offset}, and a cut in "
             "it could change tokens of this vocabulary; separate its documents with --documents line, blank or TEXT"
         )
-    return MemwatchError(f"{name} has a record larger than {format_size(MOST_BLOCK_BYTES)} at byte {offset}")
+    return MemwatchError(
+        f"{name} has a record larger than {format_size(MOST_BLOCK_BYTES)} at byte {offset}; "
+        "--bad-records skip leaves it out"
+    )

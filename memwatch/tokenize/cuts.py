@@ -279,21 +279,27 @@ class TextCuts:
 
 
 class RecordCuts:
-    """One record a line: cut after line ends only, and never inside a record."""
+    """One record a line: cut after line ends only. A record that is longer than the longest is cut into pieces if it is
+    to be skipped (`skips_long`): none of them has its text."""
 
     boundary_reach_bytes = LONGEST_RECORD_BYTES
+
+    def __init__(self, skips_long: bool = False) -> None:
+        self.skips_long = skips_long
 
     def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> BlockCut | None:
         if at_end and len(window) <= limit:
             return BlockCut(len(window))
         # A record longer than a block is a block of its own.
-        end = window.rfind(b"\n", 0, limit) + 1 or window.find(b"\n", limit) + 1
+        end = window.rfind(b"\n", 0, limit) + 1 or window.find(b"\n", limit, LONGEST_RECORD_BYTES) + 1
         if end:
             return BlockCut(end)
-        return BlockCut(len(window)) if at_end else None
+        if at_end and len(window) <= LONGEST_RECORD_BYTES:
+            return BlockCut(len(window))
+        return BlockCut(limit) if self.skips_long and limit >= LONGEST_RECORD_BYTES else None
 
     def in_document(self, window: bytes, at: int) -> bool:
-        return False
+        return self.skips_long and window[at - 1 : at] != b"\n"
 
     def first_cut(self, view: View, offset: int) -> BlockCut | None:
         found = self.boundary(view, offset) if offset else 0

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from memwatch.errors import MemwatchError
 from memwatch.model.units import KIB, format_size
 from memwatch.tokenize.blocks import BlockLayout
+from memwatch.tokenize.cuts import LONGEST_RECORD_BYTES
 from memwatch.tokenize.document_mark import MARK, has_mark
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.engines import Engine, Tokens
@@ -30,6 +31,7 @@ from memwatch.tokenize.vocabulary import Encoding
 RECORDS_BYTES = 128 * KIB
 VALIDATED_BYTES = 32 * KIB
 _SEVERAL_MARKS = re.compile(b"(?:" + MARK + b"){2,}")
+_TOO_LONG = f"is larger than {format_size(LONGEST_RECORD_BYTES)}"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -98,7 +100,13 @@ class BlockEncoder:
         if self._errors == "strict" and (self._stops or layout.kind == "text"):
             repaired(data, "strict", counts)
         match layout.kind:
+            case "long row":
+                counts.records = 1
+                counts.bad.append((1, _TOO_LONG))
+                return np.empty(0, np.uint32), counts
             case "jsonl" | "json":
+                if layout.continues or layout.open_end:
+                    return self._around_long_record(data, layout, counts), counts
                 parts = [self._encoded(found, counts) for found in self._records(data, counts)]
                 tokens = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts])
                 return self._placed(tokens, layout, self._marks_records, counts), counts
@@ -112,6 +120,20 @@ class BlockEncoder:
         tokens = self._encoded(documents, counts)
         layout = replace(layout, open_end=layout.open_end and not documents.is_closed)
         return self._placed(tokens, layout, True, counts), counts
+
+    def _around_long_record(self, data: bytes, layout: BlockLayout, counts: Counts) -> Tokens:
+        """A block that has a piece of a record that is skipped because it is too long, at its begin or end."""
+        begin = data.find(b"\n") + 1 or len(data) if layout.continues else 0
+        end = max(data.rfind(b"\n") + 1, begin) if layout.open_end else len(data)
+        ends_record = layout.continues and data[:begin].endswith(b"\n")
+        tokens, found = self._with_marks(data[begin:end], replace(layout, continues=False, open_end=False))
+        counts.documents, counts.missing_texts = found.documents, found.missing_texts
+        counts.replaced_bytes, counts.starts = found.replaced_bytes, found.starts
+        counts.records = found.records + ends_record
+        counts.bad = [(number + ends_record, problem) for number, problem in found.bad]
+        if layout.open_end and not (layout.continues and begin == len(data)):
+            counts.bad.append((counts.records + 1, _TOO_LONG))
+        return tokens
 
     def _encoded(self, documents: _Documents, counts: Counts) -> Tokens:
         """The tokens of all documents, with a mark after each."""

@@ -8,7 +8,7 @@ import numpy as np
 from memwatch.tokenize.blocks import Block, BlockLayout, ReadPosition
 from memwatch.tokenize.cuts import Cuts
 from memwatch.tokenize.inputs.input_source import Input
-from memwatch.tokenize.inputs.row_reader import RowBatch, open_rows
+from memwatch.tokenize.inputs.row_reader import RowBatch, open_rows, too_long
 from memwatch.tokenize.settings import Split
 from memwatch.tokenize.split_rule import RowGroup, SplitRule
 
@@ -22,6 +22,7 @@ class RowBlocks:
         split: SplitRule,
         start: ReadPosition,
         stop_group: int | None,
+        skips_long: bool,
     ) -> None:
         self.ended = False
         self._name = source.name
@@ -33,12 +34,15 @@ class RowBlocks:
         self._val_rows: tuple[int, list[tuple[int, int]]] = (-1, [])
         self._batch: RowBatch | None = None
         self._next = 0  # of the batch's rows
+        self._skips_long = skips_long
 
     def next(self, at: ReadPosition, limit: int) -> Block | None:
         if not self._look_ahead():
             return None
         batch = self._batch
         assert batch is not None
+        if self._next in batch.too_long:
+            return self._long_row(batch, at)
         start = int(batch.ends[self._next - 1]) if self._next else 0
         if at.row_offset or batch.ends[self._next] - start > limit:
             return self._part_of_row(batch, start, at, limit)
@@ -58,6 +62,7 @@ class RowBlocks:
         side, change = self._side(batch.group, batch.row + self._next)
         if change is not None:
             stop = min(stop, change - batch.row)
+        stop = min((long for long in batch.too_long if self._next < long < stop), default=stop)
         ends = batch.ends[self._next : stop]
         end = int(ends[-1])
         missing = 0
@@ -69,6 +74,15 @@ class RowBlocks:
         layout = BlockLayout("rows", row_ends=ends - start, missing_rows=missing)
         self._next = stop
         return Block(batch.texts[start:end], layout, side, False, at, after, self._rows.file_position, self._name)
+
+    def _long_row(self, batch: RowBatch, at: ReadPosition) -> Block:
+        row = batch.row + self._next
+        if not self._skips_long:
+            raise too_long(self._name, batch.group, row)
+        self._next += 1
+        after = replace(at, row_group=batch.group, row=row + 1)
+        layout = BlockLayout("long row")
+        return Block(b"", layout, "train", False, at, after, self._rows.file_position, self._name)
 
     def _part_of_row(self, batch: RowBatch, start: int, at: ReadPosition, limit: int) -> Block:
         row = batch.row + self._next

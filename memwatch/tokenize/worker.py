@@ -90,7 +90,7 @@ class EncodedBlock:
 
     def add(self, piece: Piece) -> None:
         block = piece.block
-        if self.after is None and block.layout.kind == "rows":
+        if self.after is None and block.layout.kind in ("rows", "long row"):
             self._base = block.start.offset  # How much text comes before these rows is not known here.
         start, after = block.start.offset - self._base, block.after.offset - self._base
         if block.split == "val":

@@ -150,7 +150,7 @@ class JsonRecords:
             if after is not None:
                 return True
             if len(self._data) - self._at - seen > READ_BYTES or not self._more():
-                return self._data[self._at + seen :].strip() == b""
+                return not (self._in_array or self._data[self._at + seen :].strip())
 
     def _end_of_value(self, pattern: re.Pattern[bytes]) -> int:
         """Of a value that is no record, such as null."""

@@ -19,6 +19,9 @@ UNPACKED_STEP_BYTES = 1 * MIB
 # zstd --long=31, the most there is. How much memory a file really takes is in its header: `window_bytes`.
 LARGEST_WINDOW_LOG = 31
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_XZ_MAGIC = b"\xfd7zXZ\0"
+_XZ_HEADER_BYTES = 12
+WINDOW_HEADER_BYTES = 64  # of a file, in which `window_bytes` looks
 # What is recognised to be refused: the name in the sentence, by the first bytes.
 UNREAD = {
     b"\x04\x22\x4d\x18": "lz4",
@@ -138,7 +141,7 @@ PACKINGS: dict[str, Packing] = {
                 (_ZSTD_MAGIC, *(bytes([i]) + b"\x2a\x4d\x18" for i in range(0x50, 0x60))), _zstd,
                 ("compression.zstd", "backports.zstd")),
         Packing("bz2", (".bz2", ".tbz2"), (b"BZh",), _bz2),
-        Packing("xz", (".xz", ".txz"), (b"\xfd7zXZ\0",), _xz),
+        Packing("xz", (".xz", ".txz"), (_XZ_MAGIC,), _xz),
     )
 }  # fmt: skip
 
@@ -153,7 +156,9 @@ def packing_named(name: str) -> str | None:
 
 
 def window_bytes(head: bytes) -> int:
-    """How much memory the first zstd frame of a file takes to unpack; 0 for other packings."""
+    """How much memory the first zstd frame or xz block of a file takes to unpack; 0 for packings that take little."""
+    if head.startswith(_XZ_MAGIC):
+        return _xz_dictionary_bytes(head[_XZ_HEADER_BYTES:])
     if not head.startswith(_ZSTD_MAGIC) or len(head) < 6:
         return 0
     if not head[4] & 0x20:
@@ -162,6 +167,17 @@ def window_bytes(head: bytes) -> int:
     # One segment: it is held as a whole, and its size follows an optional number of a dictionary.
     at = 5 + (0, 1, 2, 4)[head[4] & 3]
     return int.from_bytes(head[at : at + (1, 2, 4, 8)[head[4] >> 6]], "little")
+
+
+def _xz_dictionary_bytes(block: bytes) -> int:
+    """From the header of a block: its size and flags, perhaps two sizes, then its filters. The last one is LZMA2 (33),
+    with one byte for the dictionary."""
+    header = block[: 4 * (block[0] + 1)] if block else b""
+    at = header.find(b"\x21\x01", 2)
+    if at < 0 or at + 2 >= len(header):
+        return 0
+    bits = header[at + 2] & 0x3F
+    return (2 | bits & 1) << (bits // 2 + 11)
 
 
 class Unpacker:

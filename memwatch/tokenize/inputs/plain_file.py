@@ -3,6 +3,7 @@
 import os
 
 from memwatch.errors import MemwatchError
+from memwatch.model.units import MIB
 from memwatch.storage.address import is_remote
 from memwatch.storage.object_ranges import ObjectRanges
 from memwatch.storage.store import store_of
@@ -10,11 +11,14 @@ from memwatch.tokenize.cuts import View
 from memwatch.tokenize.inputs.input_source import Input, InputChanged, object_info
 from memwatch.tokenize.pagecache import advise, forget
 
+LINE_STEP_BYTES = 4 * MIB
+
 
 class PlainFile:
     def __init__(self, source: Input) -> None:
         self.source = source
         self._size = source.size_bytes or 0
+        self._long_line = (0, -1)  # no line end between the two
         self._object = ObjectRanges(store_of(source.path), object_info(source.path)) if is_remote(source.path) else None
         self._fd = _opened(source.path) if self._object is None else -1
 
@@ -33,6 +37,20 @@ class PlainFile:
             parts.append(data)
             start += len(data)
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def next_line(self, offset: int) -> int:
+        """Where the next line begins, however far away, or the end. Who asks for places in one long line asks often."""
+        begin, found = self._long_line
+        if not begin <= offset <= found:
+            found, at = self._size, offset
+            while at < self._size:
+                data = self.read(at, at + LINE_STEP_BYTES)
+                if (end := data.find(b"\n")) >= 0:
+                    found = at + end + 1
+                    break
+                at += len(data)
+            self._long_line = (offset, found)
+        return found
 
     def view(self, start: int, end: int) -> View:
         start = max(start, 0)

@@ -5,7 +5,7 @@ from contextlib import closing
 from memwatch.model.units import MIB
 from memwatch.tokenize.inputs.byte_streams import StandardInput, open_once
 from memwatch.tokenize.inputs.input_source import Input
-from memwatch.tokenize.inputs.packings import window_bytes
+from memwatch.tokenize.inputs.packings import WINDOW_HEADER_BYTES, window_bytes
 from memwatch.tokenize.inputs.row_reader import open_rows
 from memwatch.tokenize.plan import ReadingMemory
 
@@ -15,15 +15,14 @@ FEEDER_BYTES = 40 * MIB
 WORKER_BYTES = 80 * MIB
 # Windows up to this are in the feeder's share.
 USUAL_WINDOW_BYTES = 8 * MIB
-FRAME_HEADER_BYTES = 18  # of zstd, at most
 
 
 def reading_memory(inputs: list[Input], column: str) -> ReadingMemory:
     rows = [source for source in inputs if source.has_rows]
     is_fed = any(not source.is_plain for source in inputs)
     once = FEEDER_BYTES + max(map(_rows_bytes, some(rows), [column] * len(rows)), default=0)
-    zstd = [source for source in inputs if source.packing == "zstd"]
-    windows = max(map(_window_bytes, some(zstd)), default=0)
+    windowed = [source for source in inputs if source.packing in ("zstd", "xz")]
+    windows = max(map(_window_bytes, some(windowed)), default=0)
     once += windows if windows > USUAL_WINDOW_BYTES else 0
     return ReadingMemory(once if is_fed else 0, WORKER_BYTES if rows else 0)
 
@@ -40,6 +39,6 @@ def _rows_bytes(source: Input, column: str) -> int:
 
 def _window_bytes(source: Input) -> int:
     if source.is_standard_input:
-        return window_bytes(bytes(StandardInput.head[:FRAME_HEADER_BYTES]))
+        return window_bytes(bytes(StandardInput.head[:WINDOW_HEADER_BYTES]))
     with closing(open_once(source.path)) as file:
-        return window_bytes(file.read(FRAME_HEADER_BYTES) or b"")
+        return window_bytes(file.read(WINDOW_HEADER_BYTES) or b"")

@@ -1,6 +1,7 @@
 """What an input is, by its beginning: packing, format, or something that is no text at all."""
 
 import io
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +16,15 @@ SNIFF_BYTES = 64 * KIB
 # Text with more rubbish than this is taken for something else, a picture or a disk image.
 RUBBISH_FRACTION = 0.3
 LEAST_BYTES_TO_JUDGE = 512
+# Where the zeros of Latin text are, among four bytes, if there is no mark.
+_ZEROS = {"UTF-32LE": (1, 2, 3), "UTF-32BE": (0, 1, 2), "UTF-16LE": (1, 3), "UTF-16BE": (0, 2)}
+ZEROS_FRACTION = 0.7  # of the bytes in one of these places
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\x1b")
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+# By their byte order marks; that of UTF-32 begins like that of UTF-16.
+_OTHER_ENCODINGS = {
+    b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16",
+    b"\x84\x31\x95\x33": "GB18030",
+}  # fmt: skip
 
 
 def is_head_enough(head: bytes | bytearray) -> bool:
@@ -53,8 +61,11 @@ def format_of(name: str, head: bytes, is_whole: bool, wanted: Kind | None, any_b
 
 
 def _refuse_rubbish(name: str, head: bytes) -> None:
-    if head.startswith(_UTF_16):
-        raise MemwatchError(f"{name} is UTF-16 text; convert it first: iconv -f UTF-16 -t UTF-8 {name} > utf8.txt")
+    other = _other_encoding(head)
+    if other is not None:
+        raise MemwatchError(
+            f"{name} is {other} text; convert it first: iconv -f {other} -t UTF-8 {shlex.quote(name)} > utf8.txt"
+        )
     if len(head) < LEAST_BYTES_TO_JUDGE:
         return
     text = head.decode("utf-8", "replace")
@@ -64,6 +75,18 @@ def _refuse_rubbish(name: str, head: bytes) -> None:
             f"{name} does not look like text ({100 * rubbish / len(text):.0f} % of its beginning is not); "
             f"to tokenize it anyway, add --errors replace"
         )
+
+
+def _other_encoding(head: bytes) -> str | None:
+    """The encoding of a text, if it is not UTF-8: by its mark, or by where the zeros are that each letter has."""
+    for mark, name in _OTHER_ENCODINGS.items():
+        if head.startswith(mark):
+            return name
+    zeros = [head[place:SNIFF_BYTES:4].count(0) * 4 / max(len(head[:SNIFF_BYTES]), 1) for place in range(4)]
+    for name, are_zero in _ZEROS.items() if len(head) >= LEAST_BYTES_TO_JUDGE else ():
+        if all((zeros[place] > ZEROS_FRACTION) == (place in are_zero) for place in range(4)):
+            return name
+    return None
 
 
 class Prefixed(io.RawIOBase):

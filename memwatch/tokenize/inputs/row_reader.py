@@ -1,7 +1,7 @@
 """What the readers of rows have in common: parquet_rows.py and arrow_rows.py read one column of texts, in batches."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from memwatch.errors import MemwatchError
@@ -29,6 +29,7 @@ class RowBatch:
     texts: bytes
     ends: "npt.NDArray[np.int64]"
     missing: "npt.NDArray[np.bool_] | None"
+    too_long: tuple[int, ...] = ()  # rows of the batch whose text is left out
 
 
 class RowReader(Protocol):
@@ -134,10 +135,20 @@ def row_batch(group: int, row: int, array: Any, path: tuple[str, ...], name: str
     if len(array) and (lengths.min() < 0 or offsets[0] < 0 or offsets[-1] > (0 if data is None else data.size)):
         raise MemwatchError(f"{name} is damaged: texts that reach beyond their data, {place(group, row)}")
     if len(array) and lengths.max() > LONGEST_RECORD_BYTES:
-        where = place(group, row + int(lengths.argmax()))
-        raise MemwatchError(f"{name} has a row larger than {format_size(LONGEST_RECORD_BYTES)}, {where}")
+        is_long = lengths > LONGEST_RECORD_BYTES
+        shorter = compute.if_else(pyarrow.array(~is_long), array, pyarrow.scalar(b"", pyarrow.large_binary()))
+        return replace(
+            row_batch(group, row, shorter, (), name), missing=missing, too_long=tuple(np.flatnonzero(is_long).tolist())
+        )
     texts = b"" if data is None else memoryview(data)[offsets[0] : offsets[-1]].tobytes()
     return RowBatch(group, row, texts, offsets[1:] - offsets[0], missing)
+
+
+def too_long(name: str, group: int, row: int) -> MemwatchError:
+    return MemwatchError(
+        f"{name} has a row larger than {format_size(LONGEST_RECORD_BYTES)}, {place(group, row)}; "
+        "--bad-records skip leaves it out"
+    )
 
 
 def place(group: int, row: int) -> str:

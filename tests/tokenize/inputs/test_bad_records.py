@@ -5,11 +5,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from tests.helpers import Finished, error_of
-from tests.tokenize.inputs.made import jsonl, parquet, saved, tar
+from tests.tokenize.inputs.made import arrow_stream, json_array, jsonl, parquet, saved, table, tar
 
 Run = Callable[..., Finished]
 GOOD = [f"text {i}" for i in range(1000)]
@@ -59,6 +60,64 @@ def test_what_is_left_is_the_output_of_the_good_records(tokenize: Run, tmp_path:
     for path in (good, mixed):
         assert tokenize(path, "--out", tmp_path / path.stem, "--val-ratio", "0", "--bad-records", "skip").code == 0
     assert (tmp_path / "good" / "train.bin").read_bytes() == (tmp_path / "mixed" / "train.bin").read_bytes()
+
+
+LONG = "long " * 6_800_000
+WITH_LONG = [*GOOD[:300], LONG, *GOOD[300:]]
+LONG_INPUTS = {
+    "a.jsonl": lambda: jsonl(WITH_LONG),
+    "a.jsonl.gz": lambda: gzip.compress(jsonl(WITH_LONG), 1),
+    "a.json": lambda: json_array(WITH_LONG),
+    "lines.json": lambda: b"[\n" + jsonl(WITH_LONG)[:-1].replace(b"\n", b",\n") + b"]",
+    "a.parquet": lambda: parquet(table(WITH_LONG), 500),
+    "a.arrow": lambda: arrow_stream(table(WITH_LONG), 500),
+}
+
+
+BY_SEGMENT = ("--shard-by", "segment", "--segment-size", "5M")
+
+
+@pytest.mark.parametrize(("name", "options"), [*((name, ()) for name in LONG_INPUTS), ("a.jsonl", BY_SEGMENT)])
+def test_a_record_that_is_too_long_is_skipped(
+    name: str, options: tuple[str, ...], tokenize: Run, tmp_path: Path, gpt2_reference: Callable[[str], list[int]]
+) -> None:
+    path = saved(tmp_path, name, LONG_INPUTS[name]())
+    skip = ("--val-ratio", "0", "--bad-records", "skip", "--max-memory", "2G")
+    done = tokenize(path, "--out", tmp_path / "out", *skip, *options)
+    assert done.code == 0, done.err
+    bad = json.loads((tmp_path / "out" / "manifest.json").read_text())["bad_records"]
+    assert bad["first"] == [{"file": str(path), "line": 301, "problem": "is larger than 16.0 MiB"}]
+    made = b"".join(each.read_bytes() for each in sorted((tmp_path / "out").glob("train*.bin")))
+    wanted = [token for text in GOOD for token in (*gpt2_reference(text), 50256)]
+    assert np.frombuffer(made, "<u2").tolist() == wanted
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
+def test_a_record_that_is_too_long_ends_a_run_that_skips_none(name: str, tokenize: Run, tmp_path: Path) -> None:
+    done = tokenize(saved(tmp_path, name, LONG_INPUTS[name]()), "--max-memory", "2G")
+    assert done.code == 1
+    assert "larger than 16.0 MiB" in error_of(done)
+    assert "--bad-records skip leaves it out" in error_of(done)
+
+
+def test_broken_records_of_an_array_are_skipped_where_the_next_one_is_clear(tokenize: Run, tmp_path: Path) -> None:
+    lines = [json.dumps({"text": text}) for text in GOOD]
+    lines[100] = '{"text": tru}'
+    lines[200] = '{"text": "no quote}'
+    lines[300] = '{"text": "no bracket", "more": {"a": 1}'
+    lines[400] = '{"text": "NaN is fine", "score": NaN}'
+    lines[500] = "5"
+    path = saved(tmp_path, "a.json", ("[" + ",\n".join(lines) + "]").encode())
+    done = tokenize(path, "--out", tmp_path / "out", "--val-ratio", "0", "--bad-records", "skip")
+    assert done.code == 0, done.err
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert [each["line"] for each in manifest["bad_records"]["first"]] == [101, 201, 301, 501]
+    assert manifest["documents"] == len(GOOD) - 4
+    lines[200] = lines[0]
+    path = saved(tmp_path, "b.json", ("[" + ",".join(lines) + "]").encode())
+    done = tokenize(path, "--out", tmp_path / "b", "--bad-records", "skip")
+    assert done.code == 1
+    assert "b.json is broken JSON: record 301 at byte" in error_of(done)
 
 
 def test_too_many_bad_records_end_the_run_and_a_higher_limit_resumes_it(tokenize: Run, tmp_path: Path) -> None:

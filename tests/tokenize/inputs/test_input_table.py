@@ -6,6 +6,7 @@ import json
 import lzma
 import tarfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from memwatch.tokenize.blocks import BlockOpener, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import Gigatoken
 from memwatch.tokenize.inputs.finding import look_at
+from memwatch.tokenize.inputs.reading_memory import FEEDER_BYTES, reading_memory
 from memwatch.tokenize.segment_encoder import encode_blocks
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, rank_file, reference
@@ -270,7 +272,11 @@ REFUSED = {
     "no zip": ("a.zip", PLAIN, "is named like a zip file but is not one"),
     "lz4": ("a.lz4", b"\x04\x22\x4d\x18" + bytes(100), "is lz4, which memwatch does not read"),
     "7z": ("a.7z", b"7z\xbc\xaf\x27\x1c" + bytes(100), "is 7z, which memwatch does not read"),
-    "utf-16": ("a.jsonl", LINES.decode().encode("utf-16"), "is UTF-16"),
+    "utf-16": ("a.jsonl", LINES.decode().encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
+    "utf-16 without a mark": ("a", (PLAIN * 30).decode().encode("utf-16-be"), "iconv -f UTF-16BE -t UTF-8"),
+    "utf-32": ("a.txt", PLAIN.decode().encode("utf-32"), "iconv -f UTF-32 -t UTF-8"),
+    "utf-32, big end first": ("a.txt", b"\0\0\xfe\xff" + PLAIN.decode().encode("utf-32-be"), "iconv -f UTF-32 -t UTF-8"),
+    "utf-32 without a mark": ("a.txt", (PLAIN * 30).decode().encode("utf-32-le"), "iconv -f UTF-32LE -t UTF-8"),
 }  # fmt: skip
 
 
@@ -284,3 +290,18 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(
     assert words in str(refused.value)
     assert str(path) in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("dictionary_bytes", [1 << 20, 3 << 20, 64 << 20, 3 << 28])
+def test_the_dictionary_of_an_xz_file_is_in_the_memory_plan(dictionary_bytes: int, tmp_path: Path) -> None:
+    filters = [{"id": lzma.FILTER_DELTA, "dist": 1}, {"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 1 << 20}]
+    filters[1]["dict_size"] = dictionary_bytes if dictionary_bytes <= 64 << 20 else 1 << 20
+    packed = bytearray(lzma.compress(LINES, filters=filters))
+    if dictionary_bytes > 64 << 20:  # To make one takes ten times as much memory.
+        packed[packed.index(b"\x21\x01") + 2] = 35
+    path = saved(tmp_path, "a.jsonl.xz", bytes(packed))
+    planned = reading_memory(
+        [replace(look_at(str(saved(tmp_path, "b.xz", lzma.compress(LINES)))), path=str(path))], "text"
+    )
+    usual = dictionary_bytes if dictionary_bytes > 8 << 20 else 0
+    assert planned.once_bytes == FEEDER_BYTES + usual
