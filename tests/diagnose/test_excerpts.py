@@ -17,7 +17,7 @@ from memwatch.diagnose.findings import Cause, Diagnosis
 pytestmark = pytest.mark.usefixtures("in_utc")
 
 FOLDER = Path(__file__).parent / "excerpts"
-FOLDERS = ("open", "held_out", "fresh", "fresh_2", "fresh_3", "fresh_4", "fresh_5", "fresh_6")
+FOLDERS = ("open", "held_out", "fresh", *(f"fresh_{number}" for number in range(2, 9)))
 NOW_T = 1794844800.0
 LIMITS = {
     Cause.OOM_KILL: "machine",

@@ -1,10 +1,11 @@
 """A full disk, and the memory of the graphics card."""
 
+import re
 from collections.abc import Iterable, Sequence
 
-from memwatch.diagnose.causes.phrases import clock, listed
+from memwatch.diagnose.causes.phrases import clock, listed, moment
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Confidence, Finding, quoted
+from memwatch.diagnose.findings import MEMORY, Cause, Confidence, Finding, quoted
 from memwatch.diagnose.logs.fault_values import GpuHang
 from memwatch.diagnose.logs.log_events import DiskFull, GpuError, GpuFull
 from memwatch.diagnose.timeline.model import GpuUse
@@ -15,6 +16,7 @@ FULL_DISK_SHARE = 0.002
 FULL_CARD_SHARE = 0.97
 IDLE_CARD_SHARE = 0.10
 ROOMY_CARD_SHARE = 0.90
+_SHARED_MEMORY = re.compile(r"/dev/shm|shared memory segment|shm_open|unable to (?:write to|open) shared memory")
 _FULL, _CARD_FULL = "no space left on device", "out of memory, of the card"
 
 
@@ -34,17 +36,37 @@ def disk_findings(evidence: Evidence) -> list[Finding]:
             what = f"The disk was full: {left} left at {when}."
             found.append(_disk_finding(what, [line.name], line.least_disk_free_t))
     events = [] if evidence.log is None else [event for event in evidence.log.events if isinstance(event, DiskFull)]
-    if events:
-        shown: list[str] = [
-            quoted(f"log of {event.who} at {clock(event.t, evidence.now_t)}", event.detail, _FULL)
-            for event in events[:3]
-        ]
-        found.append(_disk_finding("A program could not write, because a disk was full.", shown, events[-1].t))
+    for is_shared in (False, True):
+        kept = [event for event in events if bool(_SHARED_MEMORY.search(event.detail)) == is_shared]
+        shown = [quoted(f"log of {each.who}{moment(each.t, evidence.now_t)}", each.detail, _FULL) for each in kept[:3]]
+        if kept and is_shared:
+            found.append(_shared_memory_finding(shown, kept[-1].t))
+        elif kept:
+            found.append(_disk_finding("A program could not write, because a disk was full.", shown, kept[-1].t))
     for run in evidence.runs:
         if run.disk_full_words is not None:
             what = f"{run.name} could not write, because a disk was full."
             found.append(_disk_finding(what, [quoted("its own words", run.disk_full_words, _FULL)], run.ended_t))
     return found
+
+
+def _shared_memory_finding(shown: Sequence[str], t: float | None) -> Finding:
+    """The error is that of a full disk, and there is none: the segment is a file in a tmpfs."""
+    return Finding(
+        Cause.DISK_FULL,
+        "A program could not get shared memory, because /dev/shm was full; no disk is.",
+        "/dev/shm is a file system in memory with a size of its own: 64 MiB in a container, unless it is given more.",
+        Confidence.HIGH,
+        tuple(shown),
+        (
+            "df -h /dev/shm (in the container): shows its size and what is used.",
+            "docker run --shm-size=1g ...; `shm_size: 1g` in a compose file; in Kubernetes an emptyDir with"
+            " `medium: Memory` at /dev/shm. What is in it counts against the container's memory limit.",
+        ),
+        t,
+        t,
+        blamed=MEMORY,
+    )
 
 
 def _disk_finding(what: str, shown: Sequence[str], t: float | None) -> Finding:
@@ -65,7 +87,7 @@ def gpu_memory_findings(evidence: Evidence) -> list[Finding]:
     times, names = [], []
     for event in () if evidence.log is None else evidence.log.events:
         if isinstance(event, GpuFull):
-            shown.append(quoted(f"kernel log at {clock(event.t, evidence.now_t)}", event.detail, _CARD_FULL))
+            shown.append(quoted(f"kernel log{moment(event.t, evidence.now_t)}", event.detail, _CARD_FULL))
             times.append(event.t)
     for run in evidence.runs:
         if run.gpu_full_words is not None:

@@ -42,6 +42,7 @@ _XIDS = {
 }
 _OTHER_XID = "which NVIDIA's catalogue of Xid errors explains"
 _FOLLOWS = 45  # a program was ended because another error came before
+_WAITED = re.compile(r"(?i)page ?flip timed out|wait on fence")  # who waited says so, not the card's own driver
 _OWN_FAULT = {13, 31, 32, 43, 45, 69}  # of the program on the card; the card is well
 _MEMORY_DAMAGE = {48, 63, 64, 92, 94, 95, 140}
 _LINK = {74, 121, *range(144, 151)}
@@ -156,7 +157,7 @@ def _hang_finding(driver: str, events: list[GpuHang], evidence: Evidence) -> Fin
         Cause.GPU_HANG,
         f"The graphics card stopped answering its driver, {driver},{by}.".replace(",.", "."),
         f"{why} {blame}".strip(),
-        Confidence.HIGH,
+        Confidence.MEDIUM if all(_WAITED.search(event.detail) for event in events) else Confidence.HIGH,
         tuple(shown),
         _MAKERS.get(driver, ("Update the kernel, the board's firmware and Mesa.",)),
         min(known_t, default=None),

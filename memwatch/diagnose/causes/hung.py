@@ -135,9 +135,10 @@ def _hung_finding(wait: Wait, tasks: list[HungTask], evidence: Evidence) -> Find
         for task in tasks[:3]
     ]
     look = next((words for task in tasks for start, words in _LOOKS if (task.function or "").startswith(start)), None)
+    longest = max(task.seconds for task in tasks)
     return Finding(
         cause,
-        f"Programs hung for {max(task.seconds for task in tasks)} s and more: {names}.",
+        f"Programs hung{f' for {longest} s and more' if longest else ''}: {names}.",
         why,
         confidence,
         tuple(shown),

@@ -15,6 +15,8 @@ _ASK_FOR_MORE = {
     Manager.PBS: "qsub -l select=1:mem=SIZE ...",
     Manager.LSF: "bsub -M SIZE -R 'rusage[mem=SIZE]' ...",
     Manager.CONDOR: "request_memory = SIZE in the submit file",
+    Manager.YARN: "spark-submit --conf spark.executor.memoryOverhead=SIZE ... (or mapreduce.map.memory.mb)",
+    Manager.ECS: "a larger `memory` of the container in the task definition",
 }
 
 

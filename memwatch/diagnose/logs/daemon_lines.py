@@ -15,7 +15,7 @@ _EARLYOOM = re.compile(
 )
 # Of earlyoom 1.0 and 1.1, and before.
 _EARLYOOM_1 = re.compile(
-    r"Killing process '?(?P<name>[^',]+)'?(?: with signal \d+)?,? (?:pid: )?\(?(?P<pid>\d+).*?VmRSS: (?P<mib>\d+) MiB"
+    r"Killing process:? '?(?P<name>[^',]+)'?(?: with signal \d+)?,? (?:pid: )?\(?(?P<pid>\d+).*?VmRSS: (?P<mib>\d+) MiB"
 )
 # What earlyoom says before it acts: how much was left, and from which shares on it acts.
 _AVAILABLE = re.compile(

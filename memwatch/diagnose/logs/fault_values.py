@@ -123,6 +123,8 @@ class Manager(StrEnum):
     PBS = "PBS"
     LSF = "LSF"
     CONDOR = "HTCondor"
+    YARN = "YARN"
+    ECS = "Amazon ECS"
     SHELL = "the shell, or the job itself"
 
 

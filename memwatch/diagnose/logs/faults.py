@@ -33,7 +33,8 @@ _MEMORY_ERROR = re.compile(
 _MACHINE_CHECK = re.compile(
     r"(?:mce: )?(?:\{\d+\})?\[Hardware Error\]: (?:CPU \d+: |CPU:\d+ .*)?(?:Machine [Cc]heck|Hardware error from APEI|"
     r"MC\d|event severity|System Fatal|(?:Uncorrected|Deferred|Corrected)(?: error|, ))|"
-    r"CPU \d+: Machine Check Exception|.*Fatal (?:local )?machine check|NMI: (?:IOCK|PCI system) error"
+    r"Hardware event\. This is not a software error|CPU \d+: Machine Check Exception|"
+    r".*Fatal (?:local )?machine check|NMI: (?:IOCK|PCI system) error"
 )
 _PCIE = re.compile(
     r".*AER: (?:Multiple )?Uncorrect(?:ed|able) |.*PCIe Bus Error: severity=Uncorrect|.*DPC: containment event"
@@ -63,7 +64,7 @@ _OVERCOMMIT = re.compile(
 HINT = (
     rf"{DISK_HINT}|{CORE_HINT}|{GRAPHICS_HINT}|{MANAGED_HINT}|EDAC|Hardware Error|Memory failure|MCE 0x|temperature|"
     r"Temperature|allocation fail|allocation deadlock|vmalloc|Unable to allocate|_enough_memory|[Mm]achine [Cc]heck|"
-    r"hardware memory error|AER: |PCIe Bus|DPC: |NMI: |[Vv]oltage|power supply|over-current"
+    r"hardware memory error|Hardware event|AER: |PCIe Bus|DPC: |NMI: |[Vv]oltage|power supply|over-current"
 )
 
 

@@ -42,6 +42,11 @@ _BOARD = re.compile(
 _NVIDIA_DISPLAY = re.compile(r"nvidia-modeset: ERROR: .*(?:timed out|Idling display engine)")
 # The picture was not shown in time; the driver's name may stand before it, or not at all.
 _FLIP = re.compile(r"(?:(?P<driver>[a-z\d]+) \S+: )?\[drm.*flip_done timed out")
+# In the words of a compositor, or of another driver that waits for the card's work.
+_WAITED = re.compile(
+    r"(?i).*(?:page ?flip timed out!?.* bug in the (?P<driver>\w+) kernel driver|"
+    r"Asynchronous wait on fence .* timed out(?: \(hint:\w+ \[(?P<waiter>\w+)\])?)"
+)
 _DRIVERS = (
     ("amdgpu", (_AMD_PROCESS, _AMD_FAULT, _AMD, _AMD_RESET)),
     ("radeon", (_RADEON,)),
@@ -52,7 +57,8 @@ _DRIVERS = (
 )
 
 HINT = (
-    r"timeout|timed out|GPU HANG|GPU hang|GPU reset|Process |Timedout|Engine reset|nouveau|page fault|ring \d+ stalled|"
+    r"timeout|[Tt]imed out|"
+    r"GPU HANG|GPU hang|GPU reset|Process |Timedout|Engine reset|nouveau|page fault|ring \d+ stalled|"
     r"GPU lockup|gpu lockup|hung GPU|for hang|wedged|softreset|stuck|crash dump|Hangcheck|MES failed|"
     r"unrecoverable state|device lost|SMU: "
 )
@@ -68,5 +74,8 @@ def read_graphics_line(t: float | None, text: str) -> GpuHang | None:
                 found = match.groupdict()
                 name, pid = found.get("name"), found.get("pid")
                 return GpuHang(t, driver, name or None, int(pid) if pid and name else None, detail)
-    other = _BOARD.match(text) or _FLIP.match(text)
-    return None if other is None else GpuHang(t, other["driver"] or "drm", None, None, detail)
+    other = _BOARD.match(text) or _FLIP.match(text) or _WAITED.match(text)
+    if other is None:
+        return None
+    found = other.groupdict()
+    return GpuHang(t, found["driver"] or found.get("waiter") or "drm", None, None, detail)

@@ -15,6 +15,8 @@ from memwatch.diagnose.logs.fault_values import (
     MOST_DETAIL_CHARACTERS,
     DiskFault,
     Fault,
+    GpuHang,
+    HardwareError,
     KernelBug,
     Lockup,
     ManagedKill,
@@ -34,7 +36,8 @@ from memwatch.model.units import KIB
 # and most others have this one.
 ASSUMED_PAGE_BYTES = 4 * KIB
 MOST_EVENTS = 200
-SMARTD = "smartd"  # asks the disks themselves; other programs may quote any line of the kernel
+# What programs report that ask the hardware themselves; others may quote any line of the kernel.
+_OF_PROGRAM: dict[str, type] = {"smartd": DiskFault, "mcelog": HardwareError, "rasdaemon": HardwareError}
 ONE_OOPS_S = 10.0  # a panic follows its oops after some seconds, over a slow console
 
 _XID = re.compile(
@@ -146,9 +149,7 @@ class _Reader:
             self._kernel(line)
         elif (kill := self.daemons.read(line)) is not None:
             self._add(kill)
-        elif _HINT.search(line.text) and isinstance(
-            fault := read_fault(line.t, line.text), DiskFault if line.who == SMARTD else ManagedKill
-        ):
+        elif _HINT.search(line.text) and (fault := _fault_of_program(line)) is not None:
             self._add_fault(fault)
         elif _FULL_DISK.match(line.text) is not None:
             self._add(DiskFull(line.t, line.who, line.text[:MOST_DETAIL_CHARACTERS]))
@@ -174,11 +175,12 @@ class _Reader:
 
     def _kernel(self, line: LogLine) -> None:
         t, text = line.t, line.text
-        if self.stack.report is None and not self.oom.is_reading and _HINT.search(text) is None:
+        if not self.stack.is_waiting() and not self.oom.is_reading and _HINT.search(text) is None:
             if self.pod_limit is None and (limit := _POD_LIMIT.match(text)) is not None:
                 self.pod_limit = limit["limit"]
             return
         self._add_complete(self.stack.take(text))
+        self.stack.begin_cut(t, text)
         is_of_report = False
         for kill in self.oom.feed(t, text):
             self._add(kill)
@@ -244,6 +246,11 @@ class _Reader:
     def _add(self, event: LogEvent) -> None:
         self.count += 1
         self.found.setdefault(type(event), deque(maxlen=MOST_EVENTS)).append(event)
+
+
+def _fault_of_program(line: LogLine) -> Fault | None:
+    fault = read_fault(line.t, line.text)
+    return fault if isinstance(fault, _OF_PROGRAM.get(line.who, ManagedKill | GpuHang)) else None
 
 
 def _is_soon(before_t: float | None, t: float | None) -> bool:

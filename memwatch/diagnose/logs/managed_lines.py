@@ -31,13 +31,22 @@ _KILLS = tuple(
         (Manager.SHELL, r"Killed signal terminated program (?P<victim>\S+)|\(signal: 9, SIGKILL: kill\)"),
         (Manager.SHELL, r"DataLoader worker \(pid(?:\(s\))? \d+\) is killed by signal: Killed|exitcode *: -9 \(pid"),
         (Manager.SHELL, r"was sent SIGKILL! Perhaps out of memory|Command terminated by signal 9\b"),
+        (
+            Manager.YARN,
+            r"Container killed by YARN for exceeding (?:physical |virtual )?memory limits\. (?P<size>[\d.]+ ?[KMGT]B)?",
+        ),
+        (Manager.YARN, r"is running (?:\d+B )?beyond the '?(?:PHYSICAL|VIRTUAL|physical|virtual)'? memory limits?"),
+        (Manager.ECS, r"OutOfMemoryError: Container killed due to memory usage"),
         (Manager.CONDOR, r"Job has gone over (?:cgroup )?memory limit of (?P<size>\d+ \w+)"),
     )
 )
 _EVICTED = re.compile(r"The node was low on resource: memory")
 _PEAK = re.compile(r"oom: memory\.peak = (?P<size>\S+)")  # of Flux, after the line of the kill
 
-HINT = r"OOM|oom|memory limit|OUT_OF_ME|job killed|low on resource|memory\.peak|Killed|killed|SIGKILL|signal 9|exitcode"
+HINT = (
+    r"OOM|oom|memory limit|OUT_OF_ME|job killed|low on resource|memory\.peak|Killed|killed|SIGKILL|signal 9|"
+    r"exitcode|memory usage"
+)
 
 
 def read_managed_line(t: float | None, text: str) -> ManagedKill | None:

@@ -26,6 +26,7 @@ _INVOKED = re.compile(
 _SYSRQ = re.compile(r"(?i)sysrq ?: (?:Manual OOM execution|OOM)")
 _VERDICT = re.compile(r"oom-kill:constraint=(?P<constraint>CONSTRAINT_\w+),")
 _MEMCG = re.compile(r",oom_memcg=(?P<path>/.*?),task_memcg=")
+_MEMCG_PIECE = re.compile(r"oom_memcg=(?P<path>/[^,\s]*)")  # of the verdict, where somebody pastes a part of it
 _TASK_MEMCG = re.compile(r",task_memcg=(?P<path>/.*?),task=")
 _CHOSEN_TASK = re.compile(r",task=(?P<name>.*),pid=(?P<pid>\d+),uid=")
 _OLD_MEMCG = re.compile(r"Task in (?P<task>/.*) killed as a result of limit of (?P<path>/.*)")
@@ -64,15 +65,21 @@ _REAPED = re.compile(
 _EXITING = re.compile(
     r"(?P<before>.*?)ut of memory: OOM victim (?P<pid>\d+) \((?P<name>.*?)\) is already exiting(?P<rest>)"
 )
+_UNSURE_FRAME = re.compile(
+    r"\s*(?:\[<[0-9a-f]+>\] )?\? (?P<function>_*mem_cgroup_(?:out_of_memory|oom\w*|try_charge\w*)|"
+    r"__alloc_pages_nodemask)\+0x"
+)
+_ANY_FRAME = re.compile(r"\s*(?:\[<[0-9a-f]+>\] )?[A-Za-z_][\w.]*\+0x")
 # What begins a report of which the first lines are missing: also its stack, which nothing else has.
 _OOM_FRAME = re.compile(r"\s*(?:\[<[0-9a-f]+>\] )?(?:oom_kill_process|(?:mem_cgroup_)?out_of_memory)[\w.]*\+0x")
 _BEGINS_CUT = re.compile(
-    r"oom-kill:constraint=|Tasks in /.* memory\.oom\.group set|Task in /.* killed as a result of limit|memory: usage"
-    r" \d+kB, limit|Memory cgroup stats for /"
+    r"oom-kill:constraint=|oom_memcg=/|Tasks in /.* memory\.oom\.group set|Task in /.* killed as a result of limit|"
+    r"memory: usage \d+kB, limit|Memory cgroup stats for /"
 )
 # One of these stands in every line that can begin a report.
 HINT = (
-    r"oom|Killed process|ut of [Mm]emory|SysRq|sysrq|pages (?:of )?RAM|Mem-[Ii]nfo|pid *\]|killed as a result of limit|"
+    r"oom|Killed process|ut of [Mm]emory|SysRq|sysrq|pages (?:of )?RAM|(?:Free|Total) swap|Mem-[Ii]nfo|pid *\]|"
+    r"killed as a result of limit|"
     rf"failcnt|cgroup stats|out_of_memory|{HEADLESS_HINT}"
 )
 
@@ -91,6 +98,8 @@ class _Open:
     task_cgroup: str | None = None
     is_node_bound: bool = False
     limit_bytes: int | None = None
+    has_sure_frame: bool = False  # in its stack; without frame pointers the kernel puts '?' before every one
+    unsure_limit: LimitKind = LimitKind.UNKNOWN  # by such frames
     is_by_hand: bool = False
     is_oom: bool = False  # said to be one, so that it counts without a victim
     has_kill: bool = False
@@ -216,6 +225,8 @@ class OomReader:
             # The counters of a cgroup are printed for an OOM of that cgroup only.
             report.limit, report.cgroup, report.is_oom = LimitKind.CGROUP, report.cgroup or stats["path"], True
             report.memory.begin_cgroup(text[stats.end() :])
+        elif (piece := _MEMCG_PIECE.match(text)) is not None:
+            report.limit, report.cgroup, report.is_oom = LimitKind.CGROUP, piece["path"], True
         elif (group := _GROUP.match(text)) is not None:
             report.limit, report.cgroup, report.is_oom = LimitKind.CGROUP, group["path"], True
         elif not report.memory.take(text) and report.limit != LimitKind.CGROUP:
@@ -233,6 +244,12 @@ class OomReader:
             report.cgroup = path["path"]
 
     def _take_frame(self, report: _Open, text: str) -> None:
+        if (unsure := _UNSURE_FRAME.match(text)) is not None:
+            if report.unsure_limit == LimitKind.UNKNOWN:
+                is_cgroup = "mem_cgroup" in unsure["function"]
+                report.unsure_limit = LimitKind.CGROUP if is_cgroup else LimitKind.MACHINE
+        elif _ANY_FRAME.match(text) is not None:
+            report.has_sure_frame = True
         if _THROUGH_CGROUP.search(text) is not None:
             report.limit = LimitKind.CGROUP
         elif report.limit == LimitKind.UNKNOWN and _THROUGH_MACHINE.search(text) is not None:
@@ -320,5 +337,8 @@ def _is_near(begun_t: float | None, t: float | None) -> bool:
 def _prove_limit(report: _Open) -> None:
     """The kernel prints the memory of the machine ('Mem-Info') only where the machine's is used up; for a cgroup it
     prints the cgroup's counters. Linux before 3.9 prints both, the cgroup's first."""
-    if report.limit == LimitKind.UNKNOWN and report.invoked_by is not None and report.memory.is_filled:
+    has_both = report.table.rows and report.memory.ram_bytes  # an allocation failure has no table
+    if report.limit == LimitKind.UNKNOWN and (has_both or (report.invoked_by and report.memory.is_filled)):
         report.limit = LimitKind.MACHINE
+    if report.limit == LimitKind.UNKNOWN and not report.has_sure_frame:
+        report.limit = report.unsure_limit

@@ -64,12 +64,14 @@ _OWN_WORDS = (
     r"BTRFS |XFS \(|Kernel panic - not syncing|BUG: (?:unable|kernel)|Unable to handle kernel|general protection fault|"
     r"kernel BUG at)"
 )
+_NEXT_TAG = re.compile(rf"(?<=[.!]) (?=kernel: {_OWN_WORDS})")
 _AT_START = re.compile(_OWN_WORDS)
 _IN_SENTENCE = re.compile(rf"[\s\"'`*(:](?={_OWN_WORDS})")
 # A log service's table: "1763319381553  2025-11-16T18:56:21Z ... | host | program | text".
 _TABLE = re.compile(r"\d[^|]{0,140} \| [^|]{0,60}\|(?:[^|]{0,60} \|)? ?(?=\S)")
 _TIME_ONLY = re.compile(rf"{TIME}:?\s+(?=\S)")
 _NETCONSOLE = re.compile(r"(?:\S+ )?\d{1,3},\d+,(?P<us>\d+),[-c][^;]{0,40};")
+_TABLE_HEAD = re.compile(r"\[ *pid *\] +uid +tgid ")
 _SYSLOGD = re.compile(r"Message from'? syslogd")
 _MESSAGE_LEVELS = "EMERG|ALERT|CRIT|ERR|WARNING|NOTICE|INFO|DEBUG"
 _KERNEL_TAG = re.compile(rf"(?:\S+ )??(?:(?:{_MESSAGE_LEVELS}) )?kernel: ?")
@@ -104,6 +106,8 @@ def pasted_lines(texts: Iterable[str], now_t: float) -> Iterator[LogLine]:
     held: _Peeled | None = None
     rest = iter(texts)
     first = list(islice(rest, LOOKED_AHEAD_LINES))
+    if _is_newest_first(first):
+        first.reverse()
     width = _cut_width(first)
     is_cut = False  # the line before ends where the text was cut, in the middle of a word
     for line in (part for text in chain(first, rest) for part in _one_by_one(text[:MOST_CHARACTERS])):
@@ -123,6 +127,12 @@ def pasted_lines(texts: Iterable[str], now_t: float) -> Iterator[LogLine]:
         yield _line(held)
 
 
+def _is_newest_first(lines: Sequence[str]) -> bool:
+    """journalctl -r, and log services: a table of processes whose head comes after its rows."""
+    heads = [number for number, line in enumerate(lines[:-1]) if _TABLE_HEAD.search(line)]
+    return bool(heads) and all("Tasks state" in lines[number + 1] for number in heads)
+
+
 def _cut_width(lines: Sequence[str]) -> int | None:
     """The width at which a terminal cut the lines, words or not; None if they are not cut. Lines that are wrapped by
     words have many lengths."""
@@ -135,7 +145,9 @@ def _cut_width(lines: Sequence[str]) -> int | None:
 
 
 def _one_by_one(text: str) -> list[str]:
-    """Several lines of dmesg in one, where the page that somebody copied from had lost its line ends."""
+    """Several lines of a log in one, where the page that somebody copied from had lost its line ends."""
+    if (tag := _NEXT_TAG.search(text)) is not None:
+        return [text[: tag.start()], text[tag.end() :]]
     starts = [stamp.start() for stamp in _STAMP.finditer(text)]
     if len(starts) < 2:
         return [text]

@@ -18,6 +18,9 @@ _HUNG = re.compile(
     r"(?:INFO: )?task (?P<name>.{1,64}):(?P<pid>\d+) (?:<.{1,32}> )?blocked.{0,40} for more than (?P<seconds>\d+)"
     r" seconds"
 )
+# The lines after it, of a report that is pasted without its first line; SysRq-w prints the second of them too.
+_DISABLES = re.compile(r"\"echo 0 > /proc/sys/kernel/hung_task_timeout_secs\" disables this message")
+_STATE = re.compile(r"(?P<name>\S.{0,14}?) +D ?[0-9a-f]+ +(?:\d+ +)?(?P<pid>\d+) +\d+ 0x[0-9a-f]+")
 # Linux 4.9 to 4.14: a request for memory waited that long.
 _STALLED = re.compile(r"(?P<name>.{1,32}?): page allocation stalls for (?P<ms>\d+)ms")
 _OWNER = re.compile(
@@ -30,7 +33,7 @@ _COMM = re.compile(
     r"\s*(?:CPU: ?\d+ )?(?:UID: \d+ )?P[Ii][Dd]: \d+,? [Cc]omm: (?P<name>.*?)(?: (?:Not tainted|Tainted)|$)"
 )
 
-HINT = r"INFO: task|blocked for more|allocation stalls"
+HINT = r"INFO: task|hung_task_timeout|blocked for more|allocation stalls"
 
 
 class Wait(StrEnum):
@@ -101,12 +104,25 @@ class StackReader:
 
     report: Reported | None = None
     lines: int = 0
+    is_cut: bool = False  # the first line of a report is missing, and its second has come
 
     def begin(self, report: Reported) -> Reported | None:
         """The report before, which is complete now."""
         before = self.close()
         self.report, self.lines = report, 0
         return before
+
+    def is_waiting(self) -> bool:
+        """Whether any line may belong to a report."""
+        return self.report is not None or self.is_cut
+
+    def begin_cut(self, t: float | None, text: str) -> None:
+        """A report whose first line was not pasted: it begins with the state of the task."""
+        if self.report is None and _DISABLES.match(text.strip()) is not None:
+            self.is_cut = True
+        elif self.is_cut and (state := _STATE.match(text.strip())) is not None:
+            self.begin(HungTask(t, int(state["pid"]), state["name"], 0))
+            self.is_cut = False
 
     def take(self, text: str) -> Reported | None:
         """The report, once no further line can belong to it."""
