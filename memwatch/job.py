@@ -50,6 +50,7 @@ __all__ = ["HELLO", "VARIABLE", "Channel", "Request", "channel", "on_pressure", 
 
 HELLO = {"event": "hello", "can": ["shard"]}
 PROGRESS_INTERVAL_S = 0.1
+CALLBACK_WAIT_S = 5.0  # that the exit of a script waits for a callback; one that waits for the script never returns
 
 
 class Request(NamedTuple):
@@ -91,6 +92,7 @@ class _Script:
         self._inode = os.fstat(channel.fileno()).st_ino
         self._lock = threading.RLock()  # A signal handler may report progress, too, in the midst of this.
         self._callbacks: list[Callable[[Request], object]] = []
+        self._calling = threading.Lock()  # held while callbacks run, and from the exit of the script on
         self._held: dict[str, Any] | None = None  # progress that was not sent, for it was too early
         self._sent_s = float("-inf")
         self._was_complete = False
@@ -107,9 +109,11 @@ class _Script:
                 self._send_held()
             self._was_complete = is_complete
 
-    def flush(self) -> None:
+    def exit(self) -> None:
+        """Send the last progress, and let a callback complete: Python aborts if its exit cuts off one that prints."""
         with self._lock:
             self._send_held()
+        self._calling.acquire(timeout=CALLBACK_WAIT_S)
 
     def add(self, callback: Callable[[Request], object]) -> None:
         with self._lock:
@@ -143,9 +147,10 @@ class _Script:
             poll.poll()
             # One that came twice while the last was seen to asks for nothing more.
             requests = {request: None for request in map(_request, self._channel.receive()) if request is not None}
-            for request in requests:
-                for callback in list(self._callbacks):
-                    _call(callback, request)
+            with self._calling:
+                for request in requests:
+                    for callback in list(self._callbacks):
+                        _call(callback, request)
 
 
 def _request(message: dict[str, Any]) -> Request | None:
@@ -189,14 +194,14 @@ def _script() -> _Script | None:
             taken = channel()
             if taken is not None:
                 _the_script = _Script(taken)
-                atexit.register(_flush)
+                atexit.register(_exit)
             _looked = True
     return _the_script
 
 
-def _flush() -> None:
+def _exit() -> None:
     if _the_script is not None:
-        _the_script.flush()
+        _the_script.exit()
 
 
 def _forget() -> None:

@@ -32,7 +32,8 @@ class Guard:
         self._channel: Channel | None = None
         self.process = subprocess.Popen(
             [sys.executable, "-c", script, *arguments],
-            env={**os.environ, VARIABLE: self._listener.address, "PYTHONPATH": str(ROOT)},
+            # As most users have it: an unbuffered stdout hides what the end of the interpreter does to a buffer.
+            env={**os.environ, VARIABLE: self._listener.address, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -207,6 +208,20 @@ class TestPressure:
         assert err.count("\n") == 2
         assert err.startswith(f"memwatch: on_pressure: {error.partition('(')[0]}: ")
         assert guard.process.returncode == 0
+
+    def test_a_script_that_exits_during_a_callback_loses_none_of_its_output(self, run: Any) -> None:
+        guard = run(
+            "from memwatch import job\n"
+            "def slow(request):\n"
+            "    for _ in range(200): print('x' * 5000, flush=True)\n"
+            "job.on_pressure(slow)\ninput()\nprint('end')"
+        )
+        guard.hear("hello")
+        guard.channel.send(SHARD)
+        assert guard.process.stdout.readline() == "x" * 5000 + "\n"
+        out, err = guard.finish("\n")
+        assert (guard.process.returncode, err) == (0, "")
+        assert "end\n" in out
 
     def test_nonsense_from_above_is_passed_over(self, run: Any) -> None:
         guard = run("from memwatch import job\njob.on_pressure(lambda request: print(request, flush=True))\ninput()")
