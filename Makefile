@@ -18,6 +18,7 @@
 # make curves  run them bare, and record what they take in tests/benign/curves.txt.xz (25 minutes; root, a quiet machine)
 # make bench   measure memwatch against what people use instead (45 minutes, 30 of them for the healthy jobs; Debian, for
 #              the text; root, for the guard)
+# make azurite  fetch the emulator of Azure's store that tests use into .azurite/ (test-all and test-cluster do so; npm)
 # make vocabularies  fetch the real vocabularies that tests use into .vocabularies/ (they do so by themselves; 110 MB)
 # make clean   remove what the others made
 
@@ -31,7 +32,7 @@ TESTS ?=
 # The longest test takes some minutes beside other work. What hangs longer fails, and the others still run.
 PYTEST := $(BIN)/python -m pytest --timeout 900
 
-.PHONY: coverage demo test test-versions test-all test-failed test-busy test-portable test-cluster test-vm test-vm-short vm-guest faults soak lint \
+.PHONY: azurite coverage demo test test-versions test-all test-failed test-busy test-portable test-cluster test-vm test-vm-short vm-guest faults soak lint \
   benign curves bench screenshots vocabularies clean
 
 demo: $(VENV)/installed
@@ -51,7 +52,7 @@ test-versions:
 	  if python$$version --version >/dev/null 2>&1; then $(MAKE) test PYTHON=python$$version || exit 1; \
 	  else echo "== python$$version does not run here; not tested with it"; fi; done
 
-test-all: $(VENV)/installed-dev
+test-all: $(VENV)/installed-dev azurite
 	@echo "== running all tests (10 to 20 minutes)"
 	@$(PYTEST) --all --numprocesses 2 --dist loadfile
 
@@ -65,9 +66,20 @@ test-portable: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest tests/portable
 	@MEMWATCH_PROBE=portable $(BIN)/python -m pytest $(PORTABLE)
 
-test-cluster: $(VENV)/installed-dev
+test-cluster: $(VENV)/installed-dev azurite
 	@echo "== testing runs on many machines (10 minutes)"
 	@$(BIN)/python -m pytest --all --cluster-kills 50 tests/cluster tests/storage
+
+# The emulator of Azure's store, for the tests of az:// addresses; without npm they are skipped, and say so.
+AZURITE := azurite@3.35.0
+
+azurite: .azurite/$(AZURITE)
+
+.azurite/$(AZURITE):
+	@if command -v npm >/dev/null; then echo "== installing Azurite"; mkdir -p .azurite; \
+	  npm install --prefix .azurite --silent --no-audit --no-fund --ignore-scripts $(AZURITE) && touch $@ || \
+	    echo "cannot install Azurite; the tests of az:// are skipped" >&2; \
+	else echo "== npm is not installed; the tests of az:// are skipped"; fi
 
 # Tests of cost and memory fail beside the measuring; what is reached counts all the same.
 coverage: $(VENV)/installed-dev
@@ -164,5 +176,5 @@ $(VENV)/installed-bench: $(VENV)/installed-dev
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-* .vocabularies demo tests/benchmarks/corpus.txt tests/benchmarks/corpus.tokens .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage .coverage.*
+	rm -rf .venv .venv-* .vocabularies .azurite demo tests/benchmarks/corpus.txt tests/benchmarks/corpus.tokens .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage .coverage.*
 	find . -name __pycache__ -prune -exec rm -rf {} +

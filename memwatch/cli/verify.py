@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from memwatch.command_line import complete_files
-from memwatch.errors import ExitCode, printable
+from memwatch.errors import ExitCode, UsageError, printable
 from memwatch.model.units import format_count
+from memwatch.storage.address import is_remote
 
 
 @click.command()
@@ -24,6 +25,8 @@ def verify(folder: Path, inputs: tuple[str, ...], samples: int, vocabulary: str 
 
     Exit code 0 if everything matches, 3 if anything differs.
     """
+    if is_remote(str(folder).replace(":/", "://", 1)):
+        raise UsageError("verify reads a folder; copy the bucket's files there first, for example with: aws s3 sync")
     from memwatch.tokenize.verification import verify as verified
 
     result = verified(folder, inputs, samples, seed, vocabulary)

@@ -21,7 +21,13 @@ from memwatch.model.units import format_count, format_duration, format_size
 from memwatch.tokenize.command import NAME, request_from, tokenize
 from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.loader_notes import finished_notes
+from memwatch.tokenize.session import show_note
 from memwatch.tokenize.settings import TokenizeSettings
+
+SHARDS_IN_BUCKET = (
+    "an object in a bucket is written as a whole, so this run makes a shard for each segment (--shard-by segment); "
+    "joined in the order of their names they are the train file of one machine"
+)
 
 
 def run_segments(**options: Any) -> int:
@@ -50,6 +56,8 @@ def _as_rank(options: dict[str, Any]) -> RunResult:
     options["encoding"] = local_vocabulary(options["out"], options["encoding"])
     request = request_from(options)
     rank = rank_of(options["rank"], options["world_size"], os.environ) or Rank()
+    if options["shard_by"] is None:
+        show_note(job.channel(), SHARDS_IN_BUCKET)
     timing = RunTiming() if options["beat"] is None else RunTiming(options["beat"])
     session = RankSession(
         request,

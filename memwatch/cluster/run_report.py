@@ -80,15 +80,16 @@ class RunReporter:
             self._signals.shard = False
             run.shrink()
             self._note("one worker from now on, to use less memory")
-        now = time.monotonic()
-        if now >= self._reported_s + PROGRESS_INTERVAL_S:
+        while run.notes:
+            self._note(run.notes.pop(0))
+        now, progress = time.monotonic(), run.progress
+        is_last = len(progress.done) + len(progress.failed) >= progress.segments
+        if is_last or now >= self._reported_s + PROGRESS_INTERVAL_S:
             self._reported_s = now
             self._report(run, now)
         return [self._signals.wakeup] + ([] if channel is None else [channel])
 
     def _report(self, run: ReportedRun, now_s: float) -> None:
-        while run.notes:
-            self._note(run.notes.pop(0))
         rss = sum(rss_bytes(pid) or 0 for pid in (os.getpid(), *run.pids))
         self.peak_rss_bytes = max(self.peak_rss_bytes, rss)
         if self._channel is None:

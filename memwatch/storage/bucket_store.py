@@ -13,7 +13,7 @@ from memwatch.model.units import KIB, MIB
 from memwatch.storage.address import fixed_prefix, key_pattern, parse
 from memwatch.storage.bucket_client import open_bucket
 from memwatch.storage.object_file import ObjectFile
-from memwatch.storage.retrying import Patience, retried, storage_error
+from memwatch.storage.retrying import Patience, no_bucket, retried, storage_error
 from memwatch.storage.store import ObjectInfo, Upload
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class BucketStore:
         try:
             found: list[ObjectInfo] = self._retried(collect)
         except FileNotFoundError as error:
-            raise MemwatchError(f"cannot list {where}: there is no such bucket") from error
+            raise no_bucket("list", where) from error
         except self._errors as error:
             raise storage_error("list", where, error, self._is_transient(error)) from None
         return found
@@ -164,6 +164,8 @@ class BucketStore:
         try:
             yield
         except FileNotFoundError:
+            if doing == "write":
+                raise no_bucket(doing, address) from None
             raise FileNotFoundError(2, "No such object", address) from None
         except self._errors as error:
             raise storage_error(doing, address, error, self._is_transient(error)) from None

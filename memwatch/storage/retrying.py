@@ -56,6 +56,10 @@ def storage_error(doing: str, address: str, error: Exception, transient: bool = 
     return kind(f"cannot {doing} {address}: {reason(error)}")
 
 
+def no_bucket(doing: str, address: str) -> MemwatchError:
+    return MemwatchError(f"cannot {doing} {address}: there is no such bucket; make it, or correct the address")
+
+
 def reason(error: Exception) -> str:
     text = str(error)
     code = _CODE.search(text)
@@ -65,6 +69,8 @@ def reason(error: Exception) -> str:
         return "permission denied (HTTP 403); check the credentials in the environment"
     if kind == "UnauthenticatedError" or (status and status[1] == "401"):
         return "not authenticated (HTTP 401); check the credentials in the environment"
+    if code is not None and code[1] in ("NoSuchBucket", "ContainerNotFound"):
+        return "there is no such bucket; make it, or correct the address"
     if code is not None:
         return f"the store answers {code[1]}"
     if status is not None:

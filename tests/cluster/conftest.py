@@ -1,5 +1,5 @@
-"""The S3 server is that of the storage tests."""
+"""The stores are those of the storage tests."""
 
-from tests.storage.conftest import s3_environment, s3_port
+from tests.storage.conftest import az_port, gs_port, no_provider_is_asked, s3_environment, s3_port
 
-__all__ = ["s3_environment", "s3_port"]
+__all__ = ["az_port", "gs_port", "no_provider_is_asked", "s3_environment", "s3_port"]

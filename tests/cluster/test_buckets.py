@@ -17,6 +17,7 @@ import pytest
 from memwatch.storage.store import store_of
 from tests.cluster.rank_jobs import end_of, start_rank, sums
 from tests.helpers import HANG_S, error_of, memwatch
+from tests.storage.conftest import bucket_of
 from tests.storage.s3_server import BUCKET, Faults, environment, running_proxy
 
 
@@ -54,6 +55,8 @@ def downloaded(address: str, folder: Path) -> Path:
     folder.mkdir()
     for info in store_of(address).list_folder(address):
         name = info.address.removeprefix(address).lstrip("/")
+        if name.startswith(".memwatch-journals"):
+            continue
         assert "/" not in name, f"{name} is left"
         (folder / name).write_bytes(store_of(address).read(info.address))
     return folder
@@ -106,6 +109,32 @@ def test_estimate_reads_a_bucket(bucket: str, inputs: Path) -> None:
     # It is read in the same time, and less of it is seen.
     tokens = json.loads(here.out)["tokens"]["estimate"]
     assert 0.7 * tokens < json.loads(there.out)["tokens"]["estimate"] < 1.4 * tokens
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
+def test_a_plain_run_into_a_bucket_of_each_kind_makes_shards_and_says_so(
+    scheme: str, inputs: Path, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"{bucket_of(scheme, request, monkeypatch)}/{tmp_path.name}"
+    store_of(address).put(f"{address}/in/a.txt", (inputs / "a.txt").read_bytes())
+    there = memwatch("run", "--ui", "plain", "tokenize", f"{address}/in/*.txt", "--out", f"{address}/out")
+    assert there.code == 0, there.err
+    assert "makes a shard for each segment" in there.err
+    here = memwatch("run", "--ui", "none", "tokenize", inputs / "a.txt", "--out", tmp_path / "here")
+    assert here.code == 0, here.err
+    made = sums(downloaded(f"{address}/out", tmp_path / "there"))
+    assert (tmp_path / "there" / "train_shard_0000.bin").read_bytes() == (tmp_path / "here/train.bin").read_bytes()
+    assert set(made) == {"train_shard_0000.bin", "val.bin"}
+
+
+def test_a_bucket_that_does_not_exist_is_one_sentence(s3_environment: int, inputs: Path) -> None:
+    for command in (
+        ("run", "--ui", "none", "tokenize", inputs / "a.txt", "--out", "s3://no-such-bucket/x"),
+        ("run", "--ui", "none", "tokenize", "s3://no-such-bucket/*.txt", "--out", f"s3://{BUCKET}/x"),
+    ):
+        done = memwatch(*command)
+        assert done.code == 1
+        assert "there is no such bucket" in error_of(done)
 
 
 @pytest.mark.parametrize("options", [("--mode", "stream"), ("--shard-by", "tokens")])

@@ -92,6 +92,17 @@ def test_an_error_is_repeated_elsewhere(tmp_path: Path) -> None:
     assert pool.avoided[5] == {"m1", "m2"}
 
 
+def test_what_is_said_of_the_last_segment_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was lost where the run ended within a second of the last report."""
+
+    def outcome(number: int, attempt: int) -> TaskResult:
+        return TaskResult(number, "m", "node7", problem="bad") if number == 9 else done(number, attempt)
+
+    with pytest.raises(MemwatchError):
+        driver_of(tmp_path, 10, PretendedPool(outcome)).run()
+    assert "segment 9 failed 3 times and is left out: bad (node node7)" in capsys.readouterr().err
+
+
 def test_after_three_errors_the_segment_is_named_with_its_node_and_the_others_finish(tmp_path: Path) -> None:
     def outcome(number: int, attempt: int) -> TaskResult:
         return TaskResult(number, "m", "node7", problem="bad") if number == 5 else done(number, attempt)

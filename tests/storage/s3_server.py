@@ -1,4 +1,7 @@
-"""A real S3 server on loopback (moto's), and a proxy before it that fails at random."""
+"""A real S3 server on loopback (moto's), and a proxy before it that fails at random.
+
+Google's XML interface differs from S3's in a few headers; the proxy translates them, so it also plays gs:// buckets.
+"""
 
 import http.client
 import random
@@ -15,6 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from tests.helpers import HANG_S
 
 BUCKET = "bucket"
+# The server looks at the form of a signature, and not at what it proves.
+SIGNED = "AWS4-HMAC-SHA256 Credential=k/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
 
 
 def free_port() -> int:
@@ -31,6 +36,11 @@ def environment(port: int) -> dict[str, str]:
         "AWS_SECRET_ACCESS_KEY": "very-secret-value",
         "AWS_REGION": "us-east-1",
     }
+
+
+def google_environment(port: int) -> dict[str, str]:
+    """The same, for gs:// addresses: `port` is that of a proxy."""
+    return {"STORAGE_EMULATOR_HOST": f"http://127.0.0.1:{port}"}
 
 
 @contextmanager
@@ -104,19 +114,19 @@ class _Harming(BaseHTTPRequestHandler):
 
     def _pass_on(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        faults = self.faults
+        faults, headers = self.faults, _as_s3(dict(self.headers))
         dice = faults.chance.random()
         if dice < faults.error_share:
             faults.harmed += 1
             self._answer(503, b"<Error><Code>SlowDown</Code></Error>")
             return
-        if faults.no_conditional_put and self.headers.get("If-None-Match") == "*":
+        if faults.no_conditional_put and "*" in (self.headers.get("If-None-Match"), headers.get("if-none-match")):
             faults.harmed += 1
             self._answer(501, b"<Error><Code>NotImplemented</Code></Error>")
             return
         upstream = http.client.HTTPConnection("127.0.0.1", self.server_port, timeout=HANG_S)
         try:
-            upstream.request(self.command, self.path, body, dict(self.headers))
+            upstream.request(self.command, self.path, body, headers)
             answer = upstream.getresponse()
             data = answer.read()
         finally:
@@ -162,3 +172,13 @@ class _Harming(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Nothing."""
+
+
+def _as_s3(headers: dict[str, str]) -> dict[str, str]:
+    """A request of Google's kind in S3's words: generation 0 is an object that does not exist."""
+    lowered = {name.lower(): value for name, value in headers.items()}
+    if lowered.get("authorization", "").startswith("AWS4"):
+        return headers
+    if lowered.pop("x-goog-if-generation-match", None) == "0":
+        lowered["if-none-match"] = "*"
+    return {**lowered, "authorization": SIGNED}

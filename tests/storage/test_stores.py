@@ -16,19 +16,18 @@ from memwatch.storage.bucket_store import BucketStore
 from memwatch.storage.retrying import Patience
 from memwatch.storage.store import Store, store_of
 from memwatch.storage.uploading import upload_pieces
+from tests.storage.conftest import bucket_of
 from tests.storage.s3_server import BUCKET, Faults, environment, free_port, running_proxy
 
 QUICK = Patience(attempts=30, first_wait_s=0.001, longest_wait_s=0.01, request_retries=8)
 IMPATIENT = Patience(attempts=2, first_wait_s=0.001, longest_wait_s=0.01, request_retries=1)
 
 
-@pytest.fixture(params=["local", "s3"])
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture(params=["local", "s3", "gs", "az"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "local":
         return str(tmp_path)
-    request.getfixturevalue("s3_environment")
-    store_of.__globals__["_bucket"].cache_clear()
-    return f"s3://{BUCKET}/{tmp_path.name}"
+    return f"{bucket_of(request.param, request, monkeypatch)}/{tmp_path.name}"
 
 
 @pytest.fixture
