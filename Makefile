@@ -47,9 +47,13 @@ test: $(VENV)/installed-dev
 	@echo "== running the tests (some minutes)"
 	@$(PYTEST) --numprocesses 2 --dist loadfile
 
+# pyenv's python3.13 runs only where its version is chosen, so ask pyenv where it is.
 test-versions:
 	@for version in 3.12 3.13; do \
-	  if python$$version --version >/dev/null 2>&1; then $(MAKE) test PYTHON=python$$version || exit 1; \
+	  found=python$$version; \
+	  $$found --version >/dev/null 2>&1 || \
+	    found=$$(pyenv prefix "$$(pyenv versions --bare | grep "^$$version\." | tail -n 1)" 2>/dev/null)/bin/python$$version; \
+	  if $$found --version >/dev/null 2>&1; then $(MAKE) test PYTHON=$$found || exit 1; \
 	  else echo "== python$$version does not run here; not tested with it"; fi; done
 
 test-all: $(VENV)/installed-dev azurite
