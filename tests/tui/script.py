@@ -134,9 +134,9 @@ def output(second: float, text: str) -> Event:
 
 
 def bar(second: int) -> str:
-    done = 4 + second / 10
-    blocks = "█" * int(done / 3)
-    return f"\r\x1b[36mreading\x1b[0m  {done:4.1f} %|{blocks:<34}| {2.1 + second * 0.0094:.1f}G/44.7G [9.61MB/s]"
+    read = 2.1 + second * 0.0094
+    done = read / 44.7
+    return f"\r\x1b[36mreading\x1b[0m  {100 * done:4.1f} %|{'█' * round(34 * done):<34}| {read:.1f}G/44.7G [9.61MB/s]"
 
 
 def seconds(until: int, gib: Callable[[int], float], stalled_s: Callable[[int], float] = lambda s: 0.0) -> list[Event]:

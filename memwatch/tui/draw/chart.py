@@ -7,6 +7,7 @@
   └ 10 min ago ──────────────────── now ── +2 min
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -131,26 +132,30 @@ def _axis(chart: Chart, row: int, rows: int, label_width: int, glyphs: Glyphs) -
 
 
 def _level_rows(chart: Chart, rows: int) -> dict[int, list[ChartLevel]]:
-    """Counted from above. Levels close to each other share a row."""
+    """Counted from above. A level is the upper edge of its row, as the labels of the axis are."""
     found: dict[int, list[ChartLevel]] = {}
     for level in chart.levels:
-        row = rows - 1 - min(int(level.value / chart.top * rows), rows - 1)
-        found.setdefault(row, []).append(level)
+        row = rows - math.ceil(min(level.value / chart.top, 1.0) * rows)
+        found.setdefault(min(row, rows - 1), []).append(level)
     return found
 
 
 def _draw_level(cells: list[Span], levels: list[ChartLevel], glyphs: Glyphs) -> None:
-    """A broken line where nothing else is drawn, and its name at the right end."""
+    """A broken line where nothing else is drawn, and its name at the right end, or at the left if dots are there."""
     role = levels[0].role
     for index, cell in enumerate(cells):
         if cell == Span(" "):
             cells[index] = Span(glyphs.level, role)
     names = [*" ".join(level.name for level in levels)]
-    start = len(cells) - len(names)
-    if start > 0 and all(cell.role != "forecast" for cell in cells[start:]):
-        cells[start - 1] = Span(" ")
-        roles = [level.role for level in levels for _ in (*level.name, " ")]
-        cells[start:] = [Span(letter, letter_role) for letter, letter_role in zip(names, roles, strict=False)]
+    start, stop = len(cells) - len(names), len(cells)
+    if start <= 0:
+        return
+    roles = [level.role for level in levels for _ in (*level.name, " ")]
+    named = [Span(letter, letter_role) for letter, letter_role in zip(names, roles, strict=False)]
+    if all(cell.role != "forecast" for cell in cells[start:]):
+        cells[start - 1 : stop] = [Span(" "), *named]
+    elif all(cell.text == glyphs.level for cell in cells[: len(named) + 1]):
+        cells[: len(named) + 1] = [*named, Span(" ")]
 
 
 def _time_axis(chart: Chart, label_width: int, glyphs: Glyphs) -> Line:

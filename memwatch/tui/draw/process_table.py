@@ -58,7 +58,7 @@ def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -
     drawn += [cut(_row(one, parents, look, columns), width) for one in shown]
     if left:
         taken = sum(one.row.process.rss_bytes + one.row.process.swap_bytes for one in left)
-        drawn.append(line(Span(f"{look.glyphs.ellipsis} {len(left)} more, {size(taken)}".rjust(22), "dim")))
+        drawn.append(line(Span(f"{look.glyphs.ellipsis} {len(left)} more, {size(taken)}".rjust(19), "dim")))
     elif look.frame != Frame.BOX and len(drawn) < height and picture.has_job:
         drawn.append(others.one_line(picture, width))  # Where they have no panel of their own.
     return drawn[:height]
@@ -127,9 +127,10 @@ def _row(one: Arranged, parents: dict[int, Process], look: Look, columns: _Colum
 
 
 def _command(process: Process, parents: dict[int, Process]) -> str:
-    """A program without its path; a forked copy of its parent by the name that it gave itself."""
+    """A program without its path; a forked copy of its parent by the name that it gave itself, which is all that is
+    known of a new process."""
     parent = parents.get(process.parent_pid)
-    if parent is not None and parent.command == process.command:
+    if process.command == process.name or (parent is not None and parent.command == process.command):
         return (process.name or "worker").removeprefix("memwatch-")
     program, space, rest = as_given(process.command.split(" ")).partition(" ")
     return (program.rpartition("/")[2] or program) + space + rest

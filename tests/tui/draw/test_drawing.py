@@ -83,6 +83,16 @@ def test_levels_are_marked_and_named() -> None:
     assert text_of(rows[1]).endswith("┄ warn")
 
 
+def test_a_level_is_drawn_where_the_axis_has_its_value() -> None:
+    rows = chart_lines(simple([1.0] * 10, [None] * 6, [ChartLevel(4.0, "warn", "warn")]), 5, 40, UNICODE)
+    assert [text_of(row).strip()[:2] for row in rows if "warn" in text_of(row)] == ["4G"]
+
+
+def test_a_level_has_its_name_also_where_the_forecast_crosses_it() -> None:
+    rows = chart_lines(simple([1.0] * 10, [5.0] * 6, [ChartLevel(5.0, "warn", "warn")]), 5, 40, UNICODE)
+    assert text_of(rows[1]).endswith(" warn ┄┄┄┄┄••••••")
+
+
 def test_a_column_above_a_level_has_its_colour() -> None:
     chart = simple([8.0], [None], [ChartLevel(5.0, "warn", "warn"), ChartLevel(7.0, "act", "act")])
     roles = {span.on for row in chart_lines(chart, 5, 20, UNICODE) for span in row} - {""}
