@@ -1,4 +1,4 @@
-"""The commands of memwatch, each loaded only when it is asked for: a wrapped command must not wait for the others."""
+"""The commands of memwatch, each loaded only when it is used: a wrapped command must not wait for the others."""
 
 import importlib
 from collections.abc import Sequence

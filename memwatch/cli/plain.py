@@ -17,7 +17,7 @@ from memwatch.model.programs import program_name
 from memwatch.model.units import format_count, format_duration, format_size
 from memwatch.model.wording import RunSummary, closing_line, needs_care
 
-# Elsewhere than on a terminal: every second at first, so that one sees it move; then less, for the sake of log files.
+# Not on a terminal: every second at first, to show that it moves; then less often, to keep log files short.
 EVERY_SECOND_FOR_S = 30.0
 LATER_EVERY_S = 10.0
 CONFINED_EVERY_S = 30.0  # how a confined job goes on

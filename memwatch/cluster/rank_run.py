@@ -107,7 +107,7 @@ class RankRun:
                 self._keep_up()
                 self._assign()
                 self._wait()
-            self._wait_for_user(self)  # What there is to say of the last segment.
+            self._wait_for_user(self)  # Reports the last segment.
         finally:
             for worker in self._workers:
                 worker.end()

@@ -22,7 +22,7 @@ class SeenNode:
 
 
 def node_rows(nodes: Sequence[SeenNode]) -> list[NodeRow]:
-    """One row for each machine, in the order of names; machines of one name are told apart. A rank that has left is
+    """One row for each machine, in the order of names; machines of one name have a row each. A rank that has left is
     shown no more, and a driver, which has no workers, never."""
     machines: defaultdict[str, list[NodeRow]] = defaultdict(list)
     for node in nodes:

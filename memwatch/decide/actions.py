@@ -45,7 +45,7 @@ IN_WORDS = {
 
 
 def was_carried_out(event: Mapping[str, object]) -> bool:
-    """Whether an action event tells of something that happened, to some of the job's processes at least."""
+    """Whether an action event records something that happened, to some of the job's processes at least."""
     return event.get("result") in (None, "done") or bool(event.get("pids"))
 
 
@@ -221,7 +221,7 @@ def after(state: ActionState, action: Action, clock_s: float, by: By, settings: 
         return _after_pause(state, action, clock_s, by)
     if step == Step.KILL:
         return replace(state, killed_s=clock_s)
-    # A stopped process does not act on SIGTERM: whoever stops a paused job lets it run on to its end.
+    # A stopped process does not act on SIGTERM: so a paused job that is stopped runs on to its end.
     if step == Step.STOP:
         return replace(state, paused_s=None, paused_by=None, stopped_s=clock_s, stopped_by=by)
     return _after_resume(state, action, clock_s, by, settings)

@@ -294,7 +294,7 @@ def confined_words(confined: Confined) -> str:
     words = f"confined to {format_size(confined.limit_bytes)}: {format_size(confined.swap_bytes)} in swap"
     if (
         not confined.rate or confined.left == 0
-    ):  # What a job does after it has read its input, its position does not tell.
+    ):  # The position shows nothing of what a job does after it has read its input.
         return words
     show = format_size if confined.unit == "bytes" else format_count
     words += f", {show(confined.rate)}/s"

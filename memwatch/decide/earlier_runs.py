@@ -1,4 +1,4 @@
-"""What earlier runs of the same command tell of this one.
+"""What earlier runs of the same command show about this one.
 
 A run on the same work took what it takes, its end included. A run on less work, or one that did not finish, has shown
 how memory grows over the first part of the way: over the same amount of work, this run does the same. So this run knows
@@ -106,7 +106,7 @@ def _agrees(run: EarlierRun, done: float, peak_bytes: int) -> bool:
 def _as_seen(
     run: EarlierRun, outlook: GrowthOutlook | None, total: float, fraction: float, there_bytes: int | None
 ) -> RunNeed | None:
-    """The laws that the earlier run followed, as far as it went, tell of the rest of this one."""
+    """The laws that the earlier run followed, as far as it went, predict the rest of this one."""
     until = min(run.seen, total)
     edge: Edge = [(done / until, float(used)) for done, used in run.curve if done <= until]
     if len(edge) < LEAST_MARKS:

@@ -47,7 +47,7 @@ RATES_S = 2.0  # over which swap, stalls and faults are counted: PSI moves in st
 SHORTEST_RATES_S = 0.5
 SHORTEST_READING_S = 0.01  # between two readings of the job
 NEVER_TOUCHED_SHARE = 1 / 8  # of the reserve: 20 to 50 MiB of stacks and buffers that a program with numpy never uses
-FILLED_SHARE = 0.9  # of a job's growth: so much of it is memory that it has asked for before
+FILLED_SHARE = 0.9  # of a job's growth: so much of it is memory that it has allocated before
 
 FASTEST_INTERVAL_S = 0.05
 CAUTIOUS_INTERVAL_S = 0.1  # while nothing is known to grow
@@ -105,7 +105,7 @@ class Forecast:
     certain_seconds_left: float | None = None
     confidence: ForecastConfidence = ForecastConfidence.LOW
     job_bytes: int | None = None
-    job_fits: bool = False  # It fills memory that it has asked for before, and that ends before headroom does.
+    job_fits: bool = False  # It fills memory that it has allocated before, and that ends before headroom does.
     rates: Rates = Rates()
     job_rates: Rates = Rates()
 
@@ -316,7 +316,7 @@ def _job_share(history: History, latest: Point, since: Point | None, fill: _Fill
 
 
 def _job_fits(history: History, latest: Point, headroom_bytes: int, reserve_bytes: int) -> bool:
-    """Whether the job only fills what it has asked for before, and headroom is enough for all of it.
+    """Whether the job only fills what it has allocated before, and headroom is enough for all of it.
 
     A program that makes an array asks for all of it at once and then writes to it, for half a minute on a slow machine.
     One that goes on asking, a little at a time or the next array, does not fit.

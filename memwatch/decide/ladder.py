@@ -4,7 +4,7 @@
                                        `-> release                       `-> resume
 
 What must be kept is the reserve, not a forecast. Many healthy programs take gigabytes at once and then no more, and
-nobody can tell them from a hog before it ends. So a job that grows towards the end of its room is slowed, not judged:
+they look like a hog until they end. So a job that grows towards the end of its room is slowed, not judged:
 
 - When headroom would end within `ahead_s`, the job is held for a moment (a brief pause). Then it may use half of the
   headroom that is left, is held again, may use half of the rest, and so on. A job that stops growing on the way has
@@ -160,7 +160,7 @@ def _while_running(
 
 
 def _may_confine(state: ActionState, settings: LadderSettings) -> bool:
-    """Once asked for, the limit is in force within moments; until then the job is held like any other."""
+    """Once requested, the limit is in force within moments; until then the job is held like any other."""
     return settings.on_pressure == OnPressure.AUTO and settings.can_confine and state.confined_s is None
 
 

@@ -30,7 +30,7 @@ ROOM_PER_GROWTH = 4
 # Nobody yields to growth that takes longer than this to fill the room: a job that makes way may have to wait as long.
 YIELD_WITHIN_S = 300.0
 GROWING_S = 10.0  # a run that has grown within this time grows: 2 MiB/s are seen, published once a second
-SETTLED_S = 30.0  # one that has not grown for so long has what it needs, as far as anybody can tell
+SETTLED_S = 30.0  # one that has not grown for so long probably has what it needs
 UNSETTLED_SHARE = 1 / 2  # of its size may still come: the last step of a job, a copy of its result
 SETTLED_SHARE = 1 / 8
 RESUME_EFFECT_S = 5.0  # until what a resumed job takes is seen by the others
@@ -173,7 +173,7 @@ def _waits_for(
     paused: list[GuardedRun],
     in_the_way: list[GuardedRun],
 ) -> GuardedRun | None:
-    """All lists have the oldest run first. Whoever may not resume because of another is not stopped meanwhile."""
+    """All lists have the oldest run first. A run that waits for another one is not stopped meanwhile."""
     if standing.headroom_bytes is not None and standing.headroom_bytes <= -(standing.reserve_bytes // 2):
         return None  # What this run holds is needed now.
     if using := [run for run in running if _is_worth_it(run, me)]:

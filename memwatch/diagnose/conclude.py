@@ -164,7 +164,7 @@ def _not_known(evidence: Evidence, found: list[Finding]) -> list[str]:
     unknown = []
     memory = [finding for finding in found if finding.cause in _OF_MEMORY]
     if memory:
-        unknown.append(f"which line allocated: `memray run {_script_of(evidence)}` would tell")
+        unknown.append(f"which line allocated: `memray run {_script_of(evidence)}` shows it")
     if not any(line.samples for line in evidence.timelines):
         unknown.append("what memory did before: `memwatch record`, kept running, would have shown it")
     if evidence.log is None:

@@ -17,7 +17,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How this machine handles memory; None where it does not tell."""
+    """How this machine handles memory; None where that is not known."""
 
     swappiness: int | None = None
     overcommit: int | None = None
@@ -27,7 +27,7 @@ class Settings:
     min_ttl_ms: int | None = None  # of MGLRU: memory used more recently is not taken away
 
     def dirty_limit_bytes(self, available_bytes: int | None) -> int | None:
-        """How much may wait to be written before whoever writes has to wait."""
+        """How much may wait to be written before writers have to wait."""
         if self.dirty_bytes:
             return self.dirty_bytes
         if self.dirty_ratio is None or available_bytes is None:
@@ -50,10 +50,10 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a journal tells of one run, beside its samples."""
+    """What a journal says about one run, beside its samples."""
 
     run_id: str
-    name: str  # its program, or its command line where that was asked for
+    name: str  # its program, or its command line with --show-commands
     started_t: float | None = None
     ended_t: float | None = None
     signal: int | None = None

@@ -92,7 +92,7 @@ def _guard(view: socket.socket, watchers: Watchers, for_the_job: list[int]) -> i
         scope = scope or JobScope(place)
         return Guard(order, watchers, front, job_pid, started_t, listener, scope, before, usual_niceness).run()
     except Exception as error:
-        # The job is not to blame: it goes on, and whoever ran it still gets its exit code, from the front.
+        # The job is not to blame: it goes on, and its caller still gets its exit code, from the front.
         text = f"the guard failed, and the job goes on without it: {type(error).__name__}: {error}"
         front.send({"event": "failed", "text": text, "pid": job_pid})
         return ExitCode.BROKEN

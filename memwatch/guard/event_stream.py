@@ -92,7 +92,7 @@ class EventStream:
         self._views.send(self.guard_state)
 
     def suspended(self, number: int) -> None:
-        """The terminal has stopped the job (Ctrl-Z): whoever has the terminal should stop too."""
+        """The terminal has stopped the job (Ctrl-Z): the process that has the terminal should stop too."""
         self._views.send({"t": time.time(), "event": "suspended", "signal": number})
 
     def stopping(self, processes: list[Process]) -> None:

@@ -323,7 +323,7 @@ class Guard:
         return result
 
     def _confine(self, by: By) -> str:
-        """A user's wish holds the job at what it has; the guard leaves it what there is beside the reserve."""
+        """By a user's request the limit is what the job has; else it includes what is free above the reserve."""
         if self._now is None:
             return "nothing was sampled yet"
         sample, outlook = self._now

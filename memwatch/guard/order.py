@@ -75,7 +75,7 @@ def give_order(guard: socket.socket, config: GuardConfig, command: list[str]) ->
 
 
 def wait_for_order(view: socket.socket) -> GuardOrder | None:
-    """In the guard. None: whoever started us has thought better of it."""
+    """In the guard. None: the front exited before it sent an order."""
     head, fds, _, _ = socket.recv_fds(view, LENGTH.size, 2)
     for fd in fds:
         os.set_inheritable(fd, False)

@@ -197,7 +197,7 @@ def _make_folder(path: str) -> None:
 
 
 def _replace(folder_fd: int, name: str, data: bytes) -> None:
-    """At once: whoever reads sees the old file or the new one."""
+    """At once: a reader sees the old file or the new one."""
     with whole_file(name, f".{name}.new", folder_fd=folder_fd, durable=False) as file:
         os.fchmod(file.fileno(), 0o644)  # Guards of other users read it, whatever the umask.
         file.write(data)

@@ -22,7 +22,7 @@ OOM_SCORE = 1000
 NICENESS = 5
 IO_PRIORITY = 6
 
-BY_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)  # which stop whoever gets them
+BY_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)  # which stop their receiver
 # By the guard; the job must not inherit that.
 HANDLED = (signal.SIGCHLD, signal.SIGTERM)
 IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, *BY_TERMINAL)
@@ -48,7 +48,7 @@ class JobStart(NamedTuple):
 
 
 def spawn(start: JobStart, before_it_runs: Callable[[int], None] | None = None) -> int:
-    """Start the job and return its pid, which `before_it_runs` has been told. Raises CannotStart."""
+    """Start the job and return its pid, with which `before_it_runs` was called. Raises CannotStart."""
     if not start.command[0]:
         raise CannotStart(start.command[0], errno.ENOENT)  # As the kernel would say; Python does not ask it.
     parent = os.getpid()

@@ -1,6 +1,6 @@
 """With plain lines or no view, `memwatch run` stands for the job: what happens to one happens to the other.
 
-Whoever runs `memwatch run` knows the front's pid only. The front passes on the signals it can catch (cli/front.py);
+The caller of `memwatch run` knows the front's pid only. The front passes on the signals it can catch (cli/front.py);
 here the guard sees to the rest. A front that is killed takes the job with it. A front that is stopped stops the job. A
 job that stops is reported to the front, which stops too, so that the shell takes over; when the job goes on or ends by
 another hand, the front is continued.
@@ -35,7 +35,7 @@ class StandIn:
         self._signal_job(signal.SIGSTOP)
 
     def job_was_stopped(self) -> bool:
-        """Whether the front must be told."""
+        """Whether the front must be informed."""
         if self._has_stopped_job:
             return False
         self._is_suspended = True

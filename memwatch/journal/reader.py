@@ -57,7 +57,7 @@ def parse_event(line: bytes) -> Event | None:
 
 # The start of a line has its time and kind; only few lines need to be parsed.
 _START = re.compile(rb'\{"t":(-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?),"event":"(\w+)"(?:,"job_bytes":([0-9]+))?')
-# What there is a lot of, and what is soon out of date.
+# Events that come often and are soon out of date.
 FREQUENT = ("sample", "progress", "nodes", "verdict", "output")
 
 

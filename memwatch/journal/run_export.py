@@ -1,6 +1,6 @@
 """A journal for other programs: as a table with one row per sample, and as JSON. Both hold one event at a time.
 
-Command lines, where people put passwords and names of their files, are left out unless asked for; so are the job's
+Command lines, where people put passwords and names of their files, are left out by default; so are the job's
 folder and its output.
 
 Columns are added at the end, never renamed. Unknown is empty, never 0. Rates are those since the row before, so the

@@ -158,7 +158,7 @@ class Sample:
     job_files_bytes: int | None = None  # tmpfs and memfd files written by the job that no process of it has mapped
     job_counters: JobCounters | None = None
     job_rest: Rest | None = None  # where `job` has only the biggest, as in journals
-    job_untouched_bytes: int | None = None  # memory that the job has asked for and not used yet
+    job_untouched_bytes: int | None = None  # memory that the job has allocated and not used yet
 
     @property
     def job_bytes(self) -> int:

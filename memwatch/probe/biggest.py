@@ -81,7 +81,7 @@ class Biggest:
 
 
 class Details:
-    """Command lines and transfers of strangers, read in the background, where that is asked for."""
+    """Command lines and transfers of other programs, read in the background, for views that show them."""
 
     def __init__(self, proc_root: str, in_background: bool) -> None:
         self._proc_root = proc_root

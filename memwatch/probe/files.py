@@ -90,7 +90,7 @@ class KeptFile:
             self._fd = None
 
     def __del__(self) -> None:
-        """Whoever drops it need not close it: the owner of hundreds may itself be dropped."""
+        """Its owner need not close it: the owner of hundreds may itself be dropped."""
         self.close()
 
 

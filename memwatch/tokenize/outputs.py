@@ -6,7 +6,7 @@
 
 The coordinator adds up token counts in the order of the input and says where each block belongs (`place`); workers
 write there, so a growing file may have holes. What is complete from its start on (`wrote`) is hashed and written to
-disk by the hasher, and only that counts: a checkpoint describes it, and whoever resumes cuts off the rest. A hole would
+disk by the hasher, and only that counts: a checkpoint describes it, and a resumed run cuts off the rest. A hole would
 look like a text full of exclamation marks, token 0.
 
 A file that is complete is first recorded as such in the checkpoint and then renamed, so that after a crash between the
@@ -33,7 +33,7 @@ from memwatch.tokenize.settings import Split, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 from memwatch.whole_file import sync_folder
 
-# The hasher hears of this much at once.
+# The hasher is sent this much at once.
 GROWTH_BYTES = 8 * MIB
 
 Places = tuple[tuple[str, int, int, int], ...]

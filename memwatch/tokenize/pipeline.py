@@ -338,7 +338,7 @@ class Pipeline:
     def _take_requests(self) -> None:
         self._signals.drain()
         if self._channel is not None and not self._channel.is_open:
-            # Whoever ran us is gone. To go on unseen would keep the folder locked against the next attempt.
+            # The guard has exited. To continue unseen would keep the folder locked against the next attempt.
             self._stop("the guard of this job has exited")
         if self._signals.stop is not None:
             self._stop("stopped", self._signals.stop)

@@ -171,7 +171,7 @@ def _kept(kept: Path) -> _Answer | None:
         is_whole = _sha256(str(prepared)) == record["prepared_sha256"]
         return _Answer(record["found"], prepared) if is_whole else None
     except (OSError, ValueError, KeyError, TypeError, MemwatchError):
-        return None  # Not there yet, or damaged: asked for again.
+        return None  # Not there yet, or damaged: it is prepared again.
 
 
 def _prepared_path(sha256: str) -> Path:
@@ -196,7 +196,7 @@ def _asked(path: str, sha256: str, pretokenizer: str | None, eot: str | None) ->
         except OSError:
             return _Answer(found, in_memory(prepared))  # No cache to write to: it takes a second longer, every time.
     record = json.dumps({"found": found, "prepared_sha256": prepared_sha256}).encode()
-    for asked_eot in {eot, str(found["eot"])}:  # Later it is asked for by its number.
+    for asked_eot in {eot, str(found["eot"])}:  # Later it is looked up by its number.
         with suppress(OSError):
             store(record, _kept_path(sha256, pretokenizer, asked_eot))
     return _Answer(found, stored)

@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 class SteadyApp(App[Result]):
     """An app that comes and goes without a trace.
 
-    - When it fails it says nothing: whoever runs it says it in one sentence, and goes on without it. Textual prints a
+    - When it fails it prints nothing: its caller prints one sentence, and continues without it. Textual prints a
       traceback with the values of all local variables.
     - When it was stopped (Ctrl-Z) and goes on, it draws everything: Textual draws what changes from then on.
     - Ctrl-Z stops everyone in the foreground, as a terminal does it: a script that runs us would wait for ever.

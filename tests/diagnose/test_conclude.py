@@ -76,7 +76,7 @@ class TestTheStory:
         assert "stalled 70 % of the time" in finding.why
         assert "swap in and out at once: 37.7 MiB/s in, 60.6 MiB/s out" in finding.evidence
         assert "GPU (0 %, 1.1 of 12.0 GiB)" in found.ruled_out
-        assert "which line allocated: `memray run prepare.py` would tell" in found.not_known
+        assert "which line allocated: `memray run prepare.py` shows it" in found.not_known
         assert finding.advice[0].startswith("memwatch run -- python prepare.py")
         assert any("min_ttl_ms" in text for text in finding.advice)
 

@@ -111,7 +111,7 @@ def _unexplained(gap: Gap, shown: tuple[str, ...]) -> Finding:
         sentence(known),
         Confidence.LOW,
         shown,
-        ("Keep `memwatch record` running; when it happens again, the kernel log of that minute may tell more.",),
+        ("Keep `memwatch record` running; when it happens again, the kernel log of that minute may show more.",),
         gap.start_t,
         gap.end_t,
     )

@@ -77,7 +77,7 @@ def is_same_time(t: float | None, finding: Finding) -> bool:
 
 
 def hung_findings(evidence: Evidence, explained: list[Finding]) -> list[Finding]:
-    """Hung tasks that no other freeze explains: alone they tell that something waited, and at times for what."""
+    """Hung tasks that no other freeze explains: alone they show that something waited, and sometimes for what."""
     freezes = [finding for finding in explained if finding.is_freeze]
     faults = [finding for finding in explained if finding.cause == Cause.DISK_FAULT]
     left = [
@@ -147,7 +147,7 @@ def _hung_finding(wait: Wait, tasks: list[HungTask], evidence: Evidence) -> Find
             for each in (look, *(dirty_advice(evidence) if wait == Wait.WRITING else ()), record)
             if each is not None
         ),
-        # The kernel speaks up only after so many seconds: that is when it began.
+        # The kernel reports it only after so many seconds: that is when it began.
         min((task.t - task.seconds for task in tasks if task.t is not None), default=None),
         max(times, default=None),
         unknown if wait == Wait.UNKNOWN else (),

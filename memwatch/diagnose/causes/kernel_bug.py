@@ -19,7 +19,7 @@ _MEANINGS = tuple(
                                   " fault"),
         (r"No working init|Requested init", "it found no program to start as the first one"),
         (r"kill init", "the first process (init, systemd) ended"),
-        (r"sysrq triggered crash", "somebody asked for a crash by hand (SysRq-c)"),
+        (r"sysrq triggered crash", "somebody requested a crash by hand (SysRq-c)"),
         (r"broadcast exception|SError|NMI: Not continuing", "the hardware reported an error that it cannot go on"
                                                             " after"),
         (r"stack-protector|stack guard", "the kernel's stack was overwritten"),

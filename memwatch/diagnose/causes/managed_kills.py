@@ -83,7 +83,7 @@ def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evide
             Confidence.HIGH,
             shown,
             (
-                f"sacct -j {job} --format=JobID,ReqMem,MaxRSS: shows what was asked for and what it took.",
+                f"sacct -j {job} --format=JobID,ReqMem,MaxRSS: shows the memory it requested and the memory it used.",
                 "sbatch --mem=SIZE ...: ask for more; `memwatch run -- COMMAND` in the job shows how fast it grows.",
             ),
             start_t,

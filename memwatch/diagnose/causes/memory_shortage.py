@@ -47,7 +47,7 @@ def kills_in(stretch: Stretch, evidence: Evidence) -> list[OomKill]:
 
 
 def main_grower(stretch: Stretch) -> Growth | None:
-    """Whoever grew most of all that could have caused it, if one did."""
+    """The process that grew most of all that could have caused it, if one did."""
     growers = _suspects(stretch)
     grown = sum(growth.grown_bytes for growth in growers)
     if not growers or growers[0].grown_bytes < max(SMALLEST_GROWTH_BYTES, MAIN_GROWER_SHARE * grown):

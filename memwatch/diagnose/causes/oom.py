@@ -146,7 +146,7 @@ def _ended(kills: list[OomKill], evidence: Evidence) -> str:
     if no_victim == NoVictim.NONE_LEFT:
         return " and there was no process that the kernel may kill"
     if no_victim == NoVictim.PANIC:
-        return " and the kernel panicked, as panic_on_oom tells it to"
+        return " and the kernel panicked, as panic_on_oom requires"
     if kills[0].pid is not None:
         return f" and the kernel chose {kills[0].name} ({kills[0].pid}) to be killed"
     by = "" if kills[0].invoked_by is None else f" when {kills[0].invoked_by} asked for more"
@@ -249,7 +249,7 @@ def _by_hand_finding(kills: list[OomKill], evidence: Evidence) -> Finding:
     known_t = [kill.t for kill in kills if kill.t is not None]
     return Finding(
         Cause.SYSRQ_OOM_KILL,
-        f"Somebody asked for an OOM kill by hand (SysRq-f), and the kernel {ended}.",
+        f"Somebody requested an OOM kill by hand (SysRq-f), and the kernel {ended}.",
         "The request came from the keyboard (Alt+SysRq+F) or from /proc/sysrq-trigger; it does not show how much memory"
         " was left.",
         Confidence.HIGH,

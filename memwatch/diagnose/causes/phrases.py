@@ -1,4 +1,4 @@
-"""How findings speak of times, shares and lists."""
+"""The words of findings for times, shares and lists."""
 
 from collections.abc import Iterable, Sequence
 

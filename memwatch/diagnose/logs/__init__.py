@@ -1,1 +1,1 @@
-"""What system logs tell: their lines, the kernel's OOM reports, and other events."""
+"""What system logs contain: their lines, the kernel's OOM reports, and other events."""

@@ -62,7 +62,7 @@ class DaemonKill:
 
 @dataclass(slots=True)
 class _Victim:
-    """Of nohang, which tells about it before it tells what it did."""
+    """Of nohang, which describes the state before it reports the action."""
 
     pid: int | None = None
     name: str = "?"

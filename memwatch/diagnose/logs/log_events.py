@@ -1,4 +1,4 @@
-"""What a system log tells of freezes and kills, from its lines; the rest is passed over.
+"""Freezes and kills in a system log, from its lines; the rest is skipped.
 
 A log can be huge and repeat itself, so of each kind only the last `MOST_EVENTS` are held, and how many came is counted.
 """

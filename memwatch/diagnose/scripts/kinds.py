@@ -1,4 +1,4 @@
-"""What an expression is, as far as its source tells: a file, a whole text, a dataset. Anything else is None."""
+"""What an expression is, as far as its source shows: a file, a whole text, a dataset. Anything else is None."""
 
 import ast
 import re

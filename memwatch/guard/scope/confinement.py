@@ -35,13 +35,13 @@ from memwatch.probe.rest_pressure import RestPressure
 LOW_IO_WEIGHT = 10
 USUAL_IO_WEIGHT = 100
 MOVE_EVERY_S = 1.0
-# Until a limit that was asked for must be in force.
+# Until a requested limit must be in force.
 PATIENCE_S = 10.0
 ASK_AGAIN_S = 1.0
 
 
 class Confinement:
-    """One for the whole run. `is_active` from when it is asked for until it ends."""
+    """One for the whole run. `is_active` from the request until it ends."""
 
     def __init__(self, scope: JobScope, reclaimer: Reclaimer) -> None:
         self._scope = scope

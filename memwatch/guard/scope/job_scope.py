@@ -1,7 +1,7 @@
 """The job's own scope: a cgroup that systemd makes for it, with a memory limit which the kernel enforces.
 
-The limit is for the moment when the guard cannot act; what it is, and that it moves, is told in limit.py.
-Of what systemd offers for a scope, this much is asked for:
+The limit is for the moment when the guard cannot act; limit.py says how large it is and when it moves.
+The properties that are requested of systemd:
 
     MemoryMax       never MemoryHigh, above which a job that grows is slowed down until it stands still, for ever
     MemorySwapMax   half of the free swap: not 0, because a paused job that is swapped out makes room

@@ -1,4 +1,4 @@
-"""The memory limit of the job's own scope: the kernel's word, for when the guard cannot speak.
+"""The memory limit of the job's own scope: the kernel enforces it when the guard cannot act.
 
 The guard acts at the latest when half of the reserve is gone (decide/thresholds.py). There the limit stands, so the
 kernel acts next, and a guard that is frozen, stopped or dead still leaves half of the reserve to everybody else:

@@ -25,7 +25,7 @@ _REST_OF_STRING = re.compile(_IN_STRING, re.DOTALL)
 _SCALAR = re.compile(rb'[^\s,{}\[\]"]*+')
 _AFTER_IN_ARRAY = re.compile(rb'\s*(?:,\s*(?:\{\s*["}]|null\b)|\]\s*(?:\Z|[\[{]))')
 _AFTER = re.compile(rb'\s*(?:\{\s*["}]|\[\s*\{)')
-# More than the longest record, so that whoever cuts lines into blocks sees that it is too long.
+# More than the longest record, so that the code that cuts lines into blocks sees that it is too long.
 _TOO_LONG_BYTES = LONGEST_RECORD_BYTES + 64
 
 

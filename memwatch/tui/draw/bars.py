@@ -14,7 +14,7 @@ def bar(fraction: float | None, width: int, glyphs: Glyphs, role: str = "job") -
 
 
 def stacked(shares: Sequence[tuple[float, str]], width: int, glyphs: Glyphs) -> Line:
-    """Shares of the whole, one after the other; the rest is free. The first is solid where colours cannot tell."""
+    """Shares of the whole, one after the other; the rest is free. Without colours the first one is solid."""
     spans: list[Span] = []
     filled, total = 0, 0.0
     for number, (share, role) in enumerate(shares):

@@ -23,7 +23,7 @@ class ScreenLayout:
 
 @dataclass(frozen=True, slots=True)
 class ShownPanels:
-    """What there is to show: a watched machine has no job; a replay has a time line; some have no swap, or no GPU."""
+    """Which panels exist: a watched machine has no job; a replay has a time line; some have no swap, or no GPU."""
 
     has_job: bool = True
     has_output: bool = True

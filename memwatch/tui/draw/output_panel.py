@@ -27,7 +27,7 @@ def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -
         return [line(Span("the journal has no output of this moment" if is_replay else "no output yet", "dim"))]
     rows: list[Line] = []
     for text in reversed(picture.output):
-        # In a row or two, the start of a line tells more than its end.
+        # In a row or two, the start of a line says more than its end.
         rows[:0] = in_rows(text, width)[: 1 if height <= 2 else None]
         if len(rows) >= height + top:
             break

@@ -1,4 +1,4 @@
-"""How long programs wait for memory and for disks (PSI), with the levels the guard goes by."""
+"""How long programs wait for memory and for disks (PSI), with the guard's thresholds."""
 
 from memwatch.tui.draw.chart import Chart, ChartLevel, chart_lines, split_width
 from memwatch.tui.draw.lines import Line, Span, fitting, label, line

@@ -16,7 +16,7 @@ from memwatch.tui.model.series import STEPS
 
 _STATES = {"D": "disk wait", "T": "stopped", "t": "stopped", "Z": "ended"}
 WIDE = 76  # from here on there is room for the last minute and the disk
-WIDEST = 92  # and from here on to tell reads from writes
+WIDEST = 92  # and from here on for reads and writes in columns of their own
 
 
 def title(picture: Picture, look: Look) -> Line:

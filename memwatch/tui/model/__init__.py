@@ -1,1 +1,1 @@
-"""What there is to see, from events alone: no clock, no files, no Textual."""
+"""What the screen shows, from events alone: no clock, no files, no Textual."""

@@ -1,4 +1,4 @@
-"""RunModel: takes the events of a run one by one, and has at any moment the picture of what there is to see."""
+"""RunModel: takes the events of a run one by one, and holds the picture that the screen shows."""
 
 import math
 from collections import deque
@@ -70,9 +70,9 @@ class RunModel:
     def _take(self, event: Event, t: float) -> None:
         if event.get("brief"):
             return  # Over before anybody could read it.
-        told = event_line(event, "calm" if self._now.judged is None else self._now.judged.level)
-        if told is not None and self._has_job:
-            self._happenings.append(told)
+        line = event_line(event, "calm" if self._now.judged is None else self._now.judged.level)
+        if line is not None and self._has_job:
+            self._happenings.append(line)
         match event["event"]:
             case "start":
                 self._start(event)

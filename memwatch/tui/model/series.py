@@ -91,7 +91,7 @@ class Trends:
         self._seen: dict[Hashable, deque[int]] = {}
 
     def add(self, t: float, values: Iterable[tuple[Hashable, int]]) -> None:
-        """The highest in each step counts. Whoever is gone is forgotten."""
+        """The highest in each step counts. A process that has ended is forgotten."""
         step = int(t // STEP_S)
         passed = min(max(step - self._step, 0), STEPS)
         self._step = step

@@ -32,7 +32,7 @@ Count = Callable[[Picture, Look, int], int]
 @dataclass(frozen=True, slots=True)
 class Drawing:
     """What a panel shows. `scrolled` draws from an offset that the user moves; `from_end` counts it from the end, and
-    `rows` tells how many there are for a width."""
+    `rows` returns how many there are for a width."""
 
     lines: Draw | None = None
     scrolled: DrawScrolled | None = None

@@ -102,11 +102,11 @@ class ReplaySource:
 def _happenings(index: JournalIndex) -> list[EventLine]:
     found, level = [], "calm"
     for event in index.seldom():
-        told = event_line(event, level)
+        line = event_line(event, level)
         if event["event"] == "verdict":
             level = str(event.get("level"))
-        if told is not None:
-            found.append(told)
+        if line is not None:
+            found.append(line)
     return found
 
 
@@ -115,7 +115,7 @@ LOOK_BACK_S = 660.0
 
 
 def take_past(model: RunModel, index: JournalIndex, start: int, end: int) -> None:
-    """Let a run model take the events from `start` to `end`; of what there is a lot of, only the latest."""
+    """Let a run model take the events from `start` to `end`; of events that come often, only the latest."""
     now_t = index.times[end - 1] if end else 0.0
     for number in range(start, end):
         if index.kinds[number] in FREQUENT and now_t - index.times[number] > LOOK_BACK_S:
