@@ -54,12 +54,13 @@ def is_slice_of_few(node: ast.Call) -> bool:
 def is_plain(test: ast.expr) -> bool:
     """It leaves out what is empty or short, and no more: 'if line', 'if not line.strip()', 'if len(line) > 20'."""
     if isinstance(test, ast.UnaryOp):
-        return is_plain(test.operand)
+        # if not index.query(doc): what is new passes, and that may be all of it.
+        return is_plain(test.operand) or (isinstance(test.op, ast.Not) and isinstance(test.operand, ast.Call))
     if isinstance(test, ast.BoolOp):
         return all(map(is_plain, test.values))
     if isinstance(test, ast.Compare):
-        if isinstance(test.ops[0], ast.NotIn | ast.NotEq | ast.IsNot):
-            return True  # if line not in seen, if score != 0: all but some
+        if isinstance(test.ops[0], ast.NotIn | ast.NotEq | ast.IsNot | ast.Lt | ast.LtE | ast.Gt | ast.GtE):
+            return True  # if line not in seen, if score > 0.5: all but some, as far as the source shows
         return any(isinstance(each, ast.Call) and dotted(each.func) == "len" for each in ast.walk(test))
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
         return True  # keep(line), is_english(line): a filter of one's own passes much of what it is given

@@ -13,8 +13,8 @@ def with_usual_names(tree: ast.Module) -> ast.Module:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for each in node.names:
-                if each.asname is not None and each.name in _KNOWN_BY_FUNCTION:
-                    renamed[each.asname] = _USUAL.get(each.name, each.name)
+                if each.name in _KNOWN_BY_FUNCTION and (each.asname is not None or "." not in each.name):
+                    renamed[each.asname or each.name] = _USUAL.get(each.name, each.name)
         elif isinstance(node, ast.ImportFrom) and node.module in _KNOWN_BY_FUNCTION:
             for each in node.names:
                 renamed[each.asname or each.name] = f"{_USUAL.get(node.module, node.module)}.{each.name}"

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum, auto
 
 from memwatch.diagnose.scripts.expressions import (
@@ -17,6 +17,7 @@ from memwatch.diagnose.scripts.expressions import (
     is_slice_of_few,
     is_small,
     keyword_of,
+    names_in,
 )
 
 
@@ -42,14 +43,20 @@ class Kind(Enum):
 Names = Mapping[str, Kind]
 FEW = 3
 DATA = (Kind.FILE, Kind.WHOLE, Kind.DATASET, Kind.STREAM, Kind.TABLE)  # a loop over one of these goes through the input
+HELD = (Kind.WHOLE, Kind.TOKENS, Kind.TABLE)  # all of it, in memory
 _STANDARD_INPUT = {"sys.stdin", "sys.stdin.buffer"}
 _POOLS = {"Pool", "ThreadPool"}
 _EXECUTORS = {"ProcessPoolExecutor", "ThreadPoolExecutor", "Executor"}
 TABLES = re.compile(
-    r"(?:pd|pandas|pl|polars)\.read_(?:csv|table|sql|sql_query|sql_table|json|ndjson|pickle|feather|excel|fwf|ipc|avro)"
+    r"(?:pd|pandas|pl|polars)\.read_(?:csv|table|sql|sql_query|sql_table|json|ndjson|pickle|feather|excel|fwf|ipc|avro|xml|html|"
+    r"hdf|stata|sas|spss|clipboard)|(?:feather|pyarrow\.feather)\.read_(?:table|feather)|cudf\.read_\w+|sklearn\.datasets\.load_files"
 )
 PARQUET = re.compile(
-    r"(?:pd|pandas|pl|polars)\.read_(?:parquet|orc)|(?:pq|pyarrow\.parquet)\.read_table|pa\.csv\.read_csv"
+    r"(?:pd|pandas|pl|polars)\.read_(?:parquet|orc)|(?:pq|pyarrow\.parquet)\.read_(?:table|pandas)|pa\.csv\.read_csv|fastparquet\.\w+"
+)
+# An array or a model's objects, read at once.
+OBJECTS = re.compile(
+    r"joblib\.load|(?:scipy\.io|sio)\.(?:loadmat|mmread)|(?:KeyedVectors|Word2VecKeyedVectors)\.load_word2vec_format"
 )
 _IN_PARTS = ("chunksize", "iterator", "nrows", "n_rows")
 _OF_TABLE = frozenset(
@@ -61,7 +68,7 @@ _OF_TABLE = frozenset(
 LISTINGS = {"listdir", "glob", "iglob", "rglob", "walk", "scandir", "iterdir"}
 _SAME_PIECES = {"tqdm", "iter", "reversed", "auto_tqdm"}  # what goes through them stays what it is
 _SAME_TEXT = {"decompress", "decode", "sub", "normalize", "unescape", "fix_text", "translate"}
-_PARSERS = {f"{module}.loads" for module in ("json", "ujson", "orjson", "simplejson", "rapidjson", "pickle")}
+PARSERS = {f"{module}.loads" for module in ("json", "ujson", "orjson", "simplejson", "rapidjson", "pickle")}
 _LOADERS = {f"{module}.load" for module in ("json", "ujson", "simplejson", "rapidjson", "pickle", "cPickle", "dill")}
 
 OPENERS = {"open", "smart_open", "xopen", "zopen", "urlopen"}  # and whatever ends in .open
@@ -75,10 +82,14 @@ def kind_of(node: ast.expr, names: Names) -> Kind | None:
         return names.get(node.id)
     if isinstance(node, ast.Attribute):
         return Kind.FILE if dotted(node) in _STANDARD_INPUT else names.get(dotted(node))
+    if isinstance(node, ast.Dict) and any(is_empty(each) for each in node.values):
+        return Kind.EMPTY_LISTS
     if isinstance(node, ast.Dict) and not node.keys:
         return Kind.EMPTY_MAP
     if isinstance(node, ast.NamedExpr):
         return kind_of(node.value, names)
+    if isinstance(node, ast.List | ast.Tuple) and any(kind_of(each, names) in HELD for each in node.elts):
+        return Kind.TOKENS  # [df1, df2]
     if isinstance(node, ast.List) and len(node.elts) <= FEW:
         return Kind.EMPTY
     if isinstance(node, ast.Constant) and node.value in ("", b""):
@@ -88,15 +99,23 @@ def kind_of(node: ast.expr, names: Names) -> Kind | None:
         # One line of many, or one record, is not the whole.
         is_part = inner in (Kind.WHOLE, Kind.TOKENS) and not isinstance(node.slice, ast.Slice)
         return None if is_part else inner
+    if is_room_for(node, names):
+        return Kind.TOKENS
     if isinstance(node, ast.BinOp):
         kinds = {kind_of(node.left, names), kind_of(node.right, names)}
         return next((kind for kind in (Kind.WHOLE, Kind.ENCODED) if kind in kinds), None)
     if isinstance(node, ast.ListComp):
-        if kind_of(node.generators[0].iter, names) == Kind.FILES:
-            return Kind.FILES if isinstance(node.elt, ast.Name) or _is_of_path(node.elt) else None
+        if kind_of(node.generators[0].iter, names) == Kind.FILES and (
+            isinstance(node.elt, ast.Name) or _is_of_path(node.elt)
+        ):
+            return Kind.FILES
         return Kind.TOKENS if holds_all(node, names) else None
     if isinstance(node, ast.GeneratorExp):
-        return Kind.STREAM if is_data(node.generators[0].iter, names) else None
+        through = node.generators[0].iter
+        is_stream = (is_data(through, names) and kind_of(through, names) != Kind.TOKENS) or goes_through_files(
+            node, names
+        )
+        return Kind.STREAM if is_stream else None
     return _kind_of_call(node, names) if isinstance(node, ast.Call) else None
 
 
@@ -119,10 +138,12 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
         if any(keyword_of(node, name) is not None for name in ("chunksize", "iterator")):
             return Kind.STREAM
         return None if is_in_parts(node) else Kind.TABLE
+    if name == "zip" and any(kind_of(each, names) in (*DATA, Kind.TOKENS) for each in node.args):
+        return Kind.STREAM
     if end in _SAME_PIECES and node.args:
         inner = kind_of(node.args[0], names)
         return inner if inner in (*DATA, Kind.FILES, Kind.ONE_FILE) else None
-    if name in _PARSERS and any(kind_of(each, names) == Kind.WHOLE for each in node.args):
+    if name in PARSERS and any(kind_of(each, names) == Kind.WHOLE for each in node.args):
         return Kind.WHOLE
     if end == "load_dataset":
         return Kind.DATASET
@@ -155,7 +176,10 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     if name in ("list", "tuple") and node.args:
         if is_bounded(node.args[0]):
             return Kind.FEW
-        return Kind.WHOLE if kind_of(node.args[0], names) in (Kind.FILE, Kind.WHOLE) else None
+        inner = kind_of(node.args[0], names)
+        if inner in (Kind.STREAM, Kind.DATASET, Kind.TOKENS):
+            return Kind.TOKENS
+        return Kind.WHOLE if inner in (Kind.FILE, Kind.WHOLE) else None
     return names.get(f"{name}()") or _wrapped(node, end, names)
 
 
@@ -194,6 +218,13 @@ def is_whole_json(node: ast.Call, names: Names) -> bool:
     return dotted(node.func) in _LOADERS and any(kind_of(each, names) == Kind.FILE for each in node.args)
 
 
+def is_room_for(node: ast.expr, names: Names) -> bool:
+    """[None] * len(rows): a place for each."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult) or not isinstance(node.left, ast.List):
+        return False
+    return _is_length_of_data(node.right, names)
+
+
 def is_in_parts(node: ast.Call) -> bool:
     """pd.read_csv(path, chunksize=...) returns one part after another; nrows limits it."""
     return any(keyword_of(node, name) is not None for name in _IN_PARTS)
@@ -206,11 +237,38 @@ def _takes_data(node: ast.Call, names: Names) -> bool:
 def holds_all(node: ast.ListComp, names: Names) -> bool:
     """Every line of a file, or the tokens of each of many texts."""
     first = node.generators[0]
+    if goes_through_files(node, names):
+        return True  # [pd.read_csv(path) for path in paths]
     if is_data(first.iter, names) or kind_of(first.iter, names) == Kind.TOKENS:
         return all(is_plain(test) for each in node.generators for test in each.ifs) or has_encoder(node)
     if isinstance(node.elt, ast.Call) and not node.elt.args and dotted(node.elt.func).endswith((".result", ".get")):
         return not is_bounded(first.iter)
     return has_encoder(node) and _is_nested(node) and not is_bounded(first.iter)
+
+
+def goes_through_files(node: ast.ListComp | ast.GeneratorExp, names: Names) -> bool:
+    """(pd.read_csv(path) for path in paths): what is loaded is named by the loop, so it goes through files."""
+    targets = {name for each in node.generators for name in names_in(each.target)}
+    return any(is_load_of(each, targets) for each in ast.walk(node.elt)) and not is_bounded(node.generators[0].iter)
+
+
+def is_load_of(node: ast.AST, targets: Collection[str]) -> bool:
+    """A call that reads a whole file, which one of these names names: pd.read_csv(os.path.join(folder, name))."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = dotted(node.func)
+    end = name.rpartition(".")[2]
+    is_load = is_loader(name) or end in ("imread", "read_text", "read_bytes", "read_file", "load_file")
+    if end in ("read", "readlines") and isinstance(node.func, ast.Attribute):
+        is_load = isinstance(node.func.value, ast.Call) and dotted(node.func.value.func).rpartition(".")[2] in OPENERS
+    return is_load and any(each in targets for each in names_in(node))
+
+
+def is_loader(name: str) -> bool:
+    return bool(
+        TABLES.fullmatch(name) or PARQUET.fullmatch(name) or OBJECTS.fullmatch(name) or name in _LOADERS
+        or name in ("np.load", "np.loadtxt", "np.genfromtxt", "np.fromfile", "torch.load")
+    )  # fmt: skip
 
 
 def _is_nested(node: ast.ListComp) -> bool:
@@ -219,8 +277,8 @@ def _is_nested(node: ast.ListComp) -> bool:
 
 
 def is_data(node: ast.expr, names: Names) -> bool:
-    """A loop over it goes through the input: a file, its pieces, or a dataset."""
-    if kind_of(node, names) in DATA:
+    """A loop over it goes through the input: a file, its pieces, a dataset, or a list of all of them."""
+    if kind_of(node, names) in (*DATA, Kind.TOKENS):
         return True
     if not isinstance(node, ast.Call) or is_slice_of_few(node):
         return False

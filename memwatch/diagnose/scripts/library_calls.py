@@ -5,11 +5,21 @@ import re
 
 from memwatch.diagnose.scripts.expressions import dotted, has_encoder, is_bounded, is_small, keyword_of, names_in
 from memwatch.diagnose.scripts.hits import Pattern
-from memwatch.diagnose.scripts.kinds import PARQUET, TABLES, Kind, Names, is_in_parts, is_whole_json, kind_of
+from memwatch.diagnose.scripts.kinds import (
+    OBJECTS,
+    PARQUET,
+    PARSERS,
+    TABLES,
+    Kind,
+    Names,
+    is_in_parts,
+    is_whole_json,
+    kind_of,
+)
 
 JOINING = {"np.concatenate", "numpy.concatenate", "np.append", "numpy.append", "np.hstack", "torch.cat"}
-_OF_PARTS = JOINING | {"pd.concat", "pandas.concat", "pl.concat", "np.vstack", "np.stack", "torch.stack"}
-_ARRAYS = {"np.array", "numpy.array", "np.asarray", "numpy.asarray", "torch.tensor", "array.array", "np.fromiter"}
+OF_PARTS = JOINING | {"pd.concat", "pandas.concat", "pl.concat", "np.vstack", "np.stack", "torch.stack"}
+ARRAYS = {"np.array", "numpy.array", "np.asarray", "numpy.asarray", "torch.tensor", "array.array", "np.fromiter"}
 # What torch.load reads is a model far more often than data.
 _MODEL = re.compile(r"(?i)ckpt|checkpoint|model|weights?|state|optim|embedding|resume|best|last|pretrained|lora")
 _TEXT_ARRAYS = {"np.loadtxt", "numpy.loadtxt", "np.genfromtxt", "numpy.genfromtxt"}
@@ -31,8 +41,10 @@ def pattern_of_call(node: ast.Call, names: Names, is_one_file: bool) -> Pattern 
         name in ("re.findall", "re.split") and _takes(node, Kind.WHOLE, names)
     ):
         return Pattern.WHOLE_SPLIT
-    if (name in _ARRAYS or name in _OF_PARTS) and _takes(node, Kind.TOKENS, names):
+    if (name in ARRAYS or name in OF_PARTS) and _takes(node, Kind.TOKENS, names):
         return Pattern.LIST_TO_ARRAY
+    if name in OF_PARTS and _takes(node, Kind.STREAM, names):
+        return Pattern.LIST_TO_ARRAY  # pd.concat(pd.read_csv(path) for path in paths)
     if _gathers_results(node, name, names):
         return Pattern.WORKER_RESULTS
     if method == "join" and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Constant):
@@ -79,7 +91,7 @@ def _trains_on_all(node: ast.Call) -> bool:
 
 def _whole_load(node: ast.Call, name: str, method: str, names: Names) -> Pattern | None:
     """A file, read into memory by one call."""
-    if is_whole_json(node, names):
+    if is_whole_json(node, names) or (name in PARSERS and _takes(node, Kind.WHOLE, names)):
         return Pattern.WHOLE_JSON
     if is_small(node):
         return None
@@ -93,7 +105,7 @@ def _whole_load(node: ast.Call, name: str, method: str, names: Names) -> Pattern
         return Pattern.WHOLE_TABLE  # pl.scan_csv(path).filter(...).collect()
     if PARQUET.fullmatch(name) or method in _WHOLE_ARROW:
         return Pattern.WHOLE_PARQUET
-    return Pattern.WHOLE_ARRAY if _is_whole_array(node, name) else None
+    return Pattern.WHOLE_ARRAY if OBJECTS.fullmatch(name) or _is_whole_array(node, name) else None
 
 
 def _listed(node: ast.Call, names: Names) -> Pattern | None:

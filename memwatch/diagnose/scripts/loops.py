@@ -3,8 +3,8 @@
 import ast
 from dataclasses import dataclass
 
-from memwatch.diagnose.scripts.expressions import dotted, is_bounded, names_in
-from memwatch.diagnose.scripts.kinds import Kind, Names, is_data, kind_of, reads_in_pieces
+from memwatch.diagnose.scripts.expressions import dotted, is_bounded, is_for_writing, names_in
+from memwatch.diagnose.scripts.kinds import OPENERS, Kind, Names, is_data, is_load_of, kind_of, reads_in_pieces
 
 _LETTING_GO = {"clear", "pop", "popleft"}
 
@@ -24,11 +24,42 @@ def loop_of(node: ast.For | ast.AsyncFor | ast.While, names: Names) -> Loop:
         reads = any(reads_in_pieces(each, names) for each in ast.walk(node))
         given = {each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr)}
         return Loop(reads, False, frozenset(let_go_in(node)), frozenset(given | _assigned(node)))
-    gives = frozenset(set(names_in(node.target)) | _assigned(node))
+    gives = frozenset((set(names_in(node.target)) | _assigned(node)) - _counter_of(node))
     ends_soon = is_bounded(node.iter) or _is_ended_by_a_counter(node)
-    over_files = kind_of(node.iter, names) == Kind.FILES
     targets = frozenset(names_in(node.target))
+    over_files = kind_of(node.iter, names) == Kind.FILES or (not ends_soon and _names_files(node, targets, names))
     return Loop(is_data(node.iter, names), ends_soon, frozenset(let_go_in(node)), gives, over_files, targets)
+
+
+def _counter_of(node: ast.For | ast.AsyncFor) -> set[str]:
+    """The i of for i, line in enumerate(f): a number, and no piece of the input."""
+    is_counted = isinstance(node.iter, ast.Call) and dotted(node.iter.func) == "enumerate"
+    return set(names_in(node.target.elts[0])) if is_counted and isinstance(node.target, ast.Tuple) else set()
+
+
+def _names_files(node: ast.For | ast.AsyncFor, targets: frozenset[str], names: Names) -> bool:
+    """What the loop gives names the files that are read in it: for path in paths: df = pd.read_csv(path)."""
+    named = set(targets)
+    for each in ast.walk(node):
+        if isinstance(each, ast.Assign) and set(names_in(each.value)) & named and _is_name_of_file(each.value, names):
+            named |= {name for target in each.targets for name in names_in(target)}
+    return any(is_load_of(each, named) or _opens(each, named) for each in ast.walk(node))
+
+
+def _is_name_of_file(value: ast.expr, names: Names) -> bool:
+    """files[i], folder / name, os.path.join(folder, name), f'{folder}/{name}'."""
+    if isinstance(value, ast.Subscript):
+        return kind_of(value.value, names) in (Kind.FILES, None)
+    return isinstance(value, ast.BinOp | ast.JoinedStr) or (
+        isinstance(value, ast.Call) and dotted(value.func).rpartition(".")[2] in ("join", "Path", "str", "format")
+    )
+
+
+def _opens(node: ast.AST, named: set[str]) -> bool:
+    if not isinstance(node, ast.Call) or dotted(node.func).rpartition(".")[2] not in OPENERS | {"open"}:
+        return False
+    opened = [*node.args[:1], *([node.func.value] if isinstance(node.func, ast.Attribute) else [])]
+    return not is_for_writing(node) and any(name in named for each in opened for name in names_in(each))
 
 
 def _is_ended_by_a_counter(loop: ast.For | ast.AsyncFor) -> bool:

@@ -12,14 +12,27 @@ from memwatch.diagnose.scripts.clearance import Doubt, doubts_in
 from memwatch.diagnose.scripts.expressions import dotted, has_encoder, is_encoder, is_plain, names_in
 from memwatch.diagnose.scripts.hits import WORDS, Hit, NotFollowed, Pattern
 from memwatch.diagnose.scripts.imports import with_usual_names
-from memwatch.diagnose.scripts.kinds import PARQUET, TABLES, Kind, holds_all, is_whole_read, kind_of, takes_everything
+from memwatch.diagnose.scripts.kinds import (
+    Kind,
+    goes_through_files,
+    holds_all,
+    is_loader,
+    is_room_for,
+    is_whole_read,
+    kind_of,
+    takes_everything,
+)
 from memwatch.diagnose.scripts.library_calls import JOINING, pattern_of_call
+from memwatch.diagnose.scripts.saved_whole import called_in_loops, saved_whole
 from memwatch.diagnose.scripts.scopes import Given, ScopeVisitor
 
 MOST_HITS = 50
 SOURCE_CHARACTERS = 100
 
-_GIVEN = (Kind.FILE, Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM, Kind.TABLE)
+_GIVEN = (
+    Kind.FILE, Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM, Kind.TABLE, Kind.EMPTY, Kind.EMPTY_LISTS,
+    Kind.EMPTY_MAP,
+)  # fmt: skip
 # Columns of a dataset, which come as a list of everything; "train" is a split.
 _COLUMNS = {"text", "content", "input_ids", "sentence", "document", "article", "prompt", "messages", "tokens"}
 
@@ -53,6 +66,10 @@ def follow_script(source: bytes | str) -> ScriptReading:
         # Own functions are followed: their parameters are what the calls were found to give them.
         reader = _Reader(text.splitlines(), reader.given, tree)
         reader.visit(tree)
+    seen = {hit.line for hit in reader.hits}
+    for node, pattern in saved_whole(tree):
+        if getattr(node, "lineno", 0) not in seen:
+            reader.note(pattern, node)
     hits = {(hit.line, hit.pattern): hit for hit in reader.hits}
     told = {hit.line for hit in hits.values()}
     unsure = reader.not_followed if hits else [*map(reader.not_followed_at, doubts_in(tree)), *reader.not_followed]
@@ -74,6 +91,8 @@ class _Reader(ScopeVisitor):
         }
         self._is_one_file = False  # in text = open(name).read(), in a loop over a folder: one file at a time is held
         self._discarded: ast.expr | None = None
+        self._made_of: dict[str, ast.expr] = {}  # what a name was last given
+        self._repeated = called_in_loops(tree)
         self.hits: list[Hit] = []
         self.not_followed: list[NotFollowed] = []
         self.given: dict[tuple[str, str], Kind] = {}
@@ -83,6 +102,10 @@ class _Reader(ScopeVisitor):
         self._is_one_file = isinstance(node.targets[0], ast.Name) and any(loop.over_files for loop in self._loops)
         self.visit(node.value)
         self._is_one_file = is_one_file
+        if is_room_for(node.value, self._names):
+            self.note(Pattern.RECORD_LIST, node)
+        if isinstance(node.targets[0], ast.Name):
+            self._made_of[node.targets[0].id] = node.value
         self._grown_by_sum(node)
         self._array_growth(node)
         for target in node.targets:
@@ -96,7 +119,7 @@ class _Reader(ScopeVisitor):
             isinstance(value, ast.Name | ast.Subscript) and any(each in self._given() for each in names_in(value))
         )
         if is_new and self._names.get(name) in (Kind.EMPTY_MAP, Kind.EMPTY_LISTS) and self._is_through_all(name):
-            self._note(Pattern.RECORD_LIST, node)
+            self.note(Pattern.RECORD_LIST, node)
 
     def _given(self) -> frozenset[str]:
         return self._loops[-1].gives if self._loops else frozenset()
@@ -115,7 +138,13 @@ class _Reader(ScopeVisitor):
     def visit_ListComp(self, node: ast.ListComp) -> None:
         self.generic_visit(node)
         if holds_all(node, self._names):
-            self._note(Pattern.TOKEN_LIST if has_encoder(node) else Pattern.RECORD_LIST, node)
+            self.note(Pattern.TOKEN_LIST if has_encoder(node) else Pattern.RECORD_LIST, node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
+        """(pd.read_csv(path) for path in paths): one file at a time, until something takes them all."""
+        before, self._is_one_file = self._is_one_file, self._is_one_file or goes_through_files(node, self._names)
+        self.generic_visit(node)
+        self._is_one_file = before
 
     def visit_Expr(self, node: ast.Expr) -> None:
         """pool.map(write, files), and nothing is kept of what it returns."""
@@ -147,13 +176,13 @@ class _Reader(ScopeVisitor):
                 self._gathered(node, self._aliases.get(dotted(base), dotted(base)), node.args)
         elif is_whole_read(node, self._names):
             if not self._is_one_file:
-                self._note(Pattern.WHOLE_LINES if method == "readlines" else Pattern.WHOLE_READ, node)
+                self.note(Pattern.WHOLE_LINES if method == "readlines" else Pattern.WHOLE_READ, node)
         elif is_encoder(node) and takes_everything(node, self._names):
-            self._note(Pattern.WHOLE_ENCODE, node)
+            self.note(Pattern.WHOLE_ENCODE, node)
         else:
             pattern = pattern_of_call(node, self._names, self._is_one_file)
             if pattern is not None and not (pattern == Pattern.WORKER_RESULTS and node is self._discarded):
-                self._note(pattern, node)
+                self.note(pattern, node)
 
     def _note_given(self, node: ast.Call, function: str) -> None:
         """What a call gives to a function of the script; a part of something (text[a:b]) is not all of it."""
@@ -166,10 +195,25 @@ class _Reader(ScopeVisitor):
 
     def _is_record(self, values: list[ast.expr]) -> bool:
         """seen.add(line) holds every line; seen.add(hash(line)) a number of each."""
-        base = values[0] if values else None
-        while isinstance(base, ast.Call) and isinstance(base.func, ast.Attribute) and not base.args:
-            base = base.func.value  # line.strip()
-        return isinstance(base, ast.Name) and any(base.id in loop.targets for loop in self._loops)
+        return bool(values) and self._is_copy(values[0], 3)
+
+    def _is_copy(self, value: ast.expr, depth: int) -> bool:
+        """The piece that the loop gives, or a part of it: line.strip(), (row['a'], row['b']), and names for these."""
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and not value.args:
+            return self._is_copy(value.func.value, depth)
+        if isinstance(value, ast.Tuple):
+            return any(self._is_copy(each, depth) for each in value.elts)
+        if isinstance(value, ast.Subscript):
+            return self._is_copy(value.value, depth) and depth < 3
+        if not isinstance(value, ast.Name) or not depth:
+            return False
+        if any(value.id in loop.targets for loop in self._loops):
+            return True
+        made = self._made_of.get(value.id)
+        is_parsed = isinstance(made, ast.Call) and dotted(made.func).endswith(".loads") and bool(made.args)
+        if is_parsed and isinstance(made, ast.Call):
+            return self._is_copy(made.args[0], depth - 1)
+        return made is not None and self._is_copy(made, depth - 1)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         """ds['text']: a column of a dataset, as a list."""
@@ -179,7 +223,7 @@ class _Reader(ScopeVisitor):
             isinstance(node.value, ast.Subscript) and isinstance(node.value.slice, ast.Constant)
         )
         if column in _COLUMNS and is_whole and kind_of(node.value, self._names) == Kind.DATASET:
-            self._note(Pattern.DATASET_IN_MEMORY, node)
+            self.note(Pattern.DATASET_IN_MEMORY, node)
 
     def _gathered(self, node: ast.AST, name: str, values: list[ast.expr]) -> None:
         """`name` has taken something in. Does it take in everything?"""
@@ -193,10 +237,12 @@ class _Reader(ScopeVisitor):
         encodes = any(has_encoder(value) or kind_of(value, self._names) == Kind.ENCODED for value in values)
         over_data = any(loop.over_data for loop in self._loops) or any(map(self._is_of_one_file, values))
         of_the_loop = any(each in self._loops[-1].gives for value in values for each in names_in(value))
-        if encodes and not all(loop.is_bounded for loop in self._loops):
-            self._note(Pattern.TOKEN_LIST, node)
+        # A function that is called at every turn of a loop is given one piece.
+        is_of_piece = self._function in self._repeated and not over_data
+        if encodes and not is_of_piece and not all(loop.is_bounded for loop in self._loops):
+            self.note(Pattern.TOKEN_LIST, node)
         elif over_data and of_the_loop and all(is_plain(test) for test in self._tests):
-            self._note(Pattern.WHOLE_TEXT if kind == Kind.EMPTY_TEXT else Pattern.RECORD_LIST, node)
+            self.note(Pattern.WHOLE_TEXT if kind == Kind.EMPTY_TEXT else Pattern.RECORD_LIST, node)
         elif over_data and of_the_loop:
             self._not_followed(node, f"{name} takes in what passes a test, and how much that is does not show")
             return
@@ -207,8 +253,7 @@ class _Reader(ScopeVisitor):
 
     def _is_load(self, value: ast.expr) -> bool:
         """frames.append(pd.read_csv(path)): every file, one after another."""
-        name = dotted(value.func) if isinstance(value, ast.Call) else ""
-        return bool(TABLES.fullmatch(name) or PARQUET.fullmatch(name) or name in ("np.load", "numpy.load"))
+        return isinstance(value, ast.Call) and is_loader(dotted(value.func))
 
     def not_followed_at(self, doubt: Doubt) -> NotFollowed:
         return NotFollowed(doubt.line, self._source(doubt.line), doubt.why)
@@ -230,9 +275,9 @@ class _Reader(ScopeVisitor):
         name, value = node.targets[0].id, node.value
         joins = isinstance(value, ast.Call) and dotted(value.func) in JOINING and name in set(names_in(value))
         if joins and not any(loop.is_bounded for loop in self._loops):
-            self._note(Pattern.ARRAY_GROWTH, node)
+            self.note(Pattern.ARRAY_GROWTH, node)
 
-    def _note(self, pattern: Pattern, node: ast.AST) -> None:
+    def note(self, pattern: Pattern, node: ast.AST) -> None:
         line: int = getattr(node, "lineno", 0)
         holds, instead = WORDS[pattern]
         self.hits.append(Hit(pattern, line, self._source(line), holds, instead))

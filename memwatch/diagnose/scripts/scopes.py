@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 
 from memwatch.diagnose.scripts.expressions import dotted, has_encoder, names_in
-from memwatch.diagnose.scripts.kinds import Kind, kind_of
+from memwatch.diagnose.scripts.kinds import HELD, Kind, is_loader, kind_of
 from memwatch.diagnose.scripts.loops import Loop, loop_of
 
 Given = Mapping[tuple[str, str], Kind]  # what own functions are given: function and parameter
@@ -69,6 +69,8 @@ class ScopeVisitor(ast.NodeVisitor):
     def visit_Return(self, node: ast.Return) -> None:
         self.generic_visit(node)
         kind = None if node.value is None else kind_of(node.value, self._names)
+        if isinstance(node.value, ast.Tuple) and any(kind_of(each, self._names) in HELD for each in node.value.elts):
+            kind = Kind.TOKENS  # return texts, labels
         if kind in _RETURNED and self._function is not None:
             self._names["return"] = kind
 
@@ -104,6 +106,8 @@ class ScopeVisitor(ast.NodeVisitor):
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
             for each, its_value in zip(target.elts, value.elts, strict=True):
                 self._bind(each, its_value)
+        elif isinstance(target, ast.Tuple) and kind_of(value, self._names) in (Kind.TOKENS, Kind.WHOLE):
+            self._names |= dict.fromkeys(names_in(target), Kind.TOKENS)  # texts, labels = load(path)
 
     def _changed_kind(self, name: str, value: ast.expr) -> Kind | None:
         """text = clean(text), df = df.replace(...): still all of it, unless it was counted or picked from."""
@@ -115,7 +119,9 @@ class ScopeVisitor(ast.NodeVisitor):
     def _bound_kind(self, value: ast.expr) -> Kind | None:
         kind = kind_of(value, self._names)
         if any(loop.over_files for loop in self._loops):
-            if kind == Kind.WHOLE or (kind is None and (self._is_of_one_file(value) or self._loads_a_file(value))):
+            if kind in (Kind.WHOLE, Kind.TABLE) or (isinstance(value, ast.Call) and is_loader(dotted(value.func))):
+                return Kind.ONE_FILE
+            if kind is None and (self._is_of_one_file(value) or self._loads_a_file(value)):
                 return Kind.ONE_FILE
             if kind is None and isinstance(value, ast.Call) and has_encoder(value):
                 return Kind.ENCODED

@@ -19,10 +19,12 @@ from tests.diagnose.scripts.fresh_scripts_3 import CLEAR_3, FRESH_SCRIPTS_3, SOU
 from tests.diagnose.scripts.fresh_scripts_4 import CLEAR_4, FRESH_SCRIPTS_4, SOURCES_4
 from tests.diagnose.scripts.fresh_scripts_5 import CLEAR_5, FRESH_SCRIPTS_5, SOURCES_5
 from tests.diagnose.scripts.fresh_scripts_6 import CLEAR_6, FRESH_SCRIPTS_6, SOURCES_6
+from tests.diagnose.scripts.fresh_scripts_7 import CLEAR_7, FRESH_SCRIPTS_7, SOURCES_7
+from tests.diagnose.scripts.fresh_scripts_8 import CLEAR_8, FRESH_SCRIPTS_8, SOURCES_8
 
-WITH_CLEAR = FRESH_SCRIPTS_3 | FRESH_SCRIPTS_4 | FRESH_SCRIPTS_5 | FRESH_SCRIPTS_6
+WITH_CLEAR = FRESH_SCRIPTS_3 | FRESH_SCRIPTS_4 | FRESH_SCRIPTS_5 | FRESH_SCRIPTS_6 | FRESH_SCRIPTS_7 | FRESH_SCRIPTS_8
 ALL_SCRIPTS = SCRIPTS | FRESH_SCRIPTS | FRESH_SCRIPTS_2 | WITH_CLEAR
-CLEAR = CLEAR_3 | CLEAR_4 | CLEAR_5 | CLEAR_6
+CLEAR = CLEAR_3 | CLEAR_4 | CLEAR_5 | CLEAR_6 | CLEAR_7 | CLEAR_8
 
 EXAMPLES = Path(__file__).parent / "examples"
 
@@ -208,10 +210,9 @@ def test_a_forecast_from_the_size_alone_says_so() -> None:
 
 
 def test_every_collected_script_names_its_source() -> None:
-    collected = (FRESH_SCRIPTS, FRESH_SCRIPTS_2, FRESH_SCRIPTS_3, FRESH_SCRIPTS_4, FRESH_SCRIPTS_5, FRESH_SCRIPTS_6)
-    sources = (SOURCES, SOURCES_2, SOURCES_3, SOURCES_4, SOURCES_5, SOURCES_6)
-    assert tuple(map(set, collected)) == tuple(map(set, sources))
-    assert len(ALL_SCRIPTS) == len(SCRIPTS) + sum(map(len, collected))
+    sources = (SOURCES, SOURCES_2, SOURCES_3, SOURCES_4, SOURCES_5, SOURCES_6, SOURCES_7, SOURCES_8)
+    assert set(ALL_SCRIPTS) == set(SCRIPTS).union(*sources)
+    assert len(ALL_SCRIPTS) == len(SCRIPTS) + sum(map(len, sources))  # no name twice
 
 
 @pytest.mark.parametrize("name", [name for name, text in WITH_CLEAR.items() if "# HOLDS" not in text])

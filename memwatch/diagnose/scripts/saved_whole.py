@@ -1,0 +1,161 @@
+"""What grows in a loop whose length does not show, and is then saved in one call: that is a dataset, held whole.
+
+`read.py` knows loops that go through the input by what they go through. A loop over a parameter or a data loader tells
+nothing; but a list that takes in a piece at every turn, and goes into np.save, json.dump or a data frame at the end,
+grew with the input.
+
+    feats = []
+    for batch in loader:
+        feats.append(model(batch).numpy())          # found, because of
+    np.save("feats.npy", np.concatenate(feats))     # this
+"""
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from memwatch.diagnose.scripts.expressions import WRAPPERS, dotted, is_bounded, is_empty, names_in
+from memwatch.diagnose.scripts.hits import Pattern
+from memwatch.diagnose.scripts.library_calls import ARRAYS, OF_PARTS
+from memwatch.diagnose.scripts.loops import let_go_in
+
+_SAVES = frozenset(
+    """
+    save savez savez_compressed savetxt dump to_csv to_parquet to_json to_pickle to_feather to_hdf save_to_disk
+    push_to_hub writerows
+    """.split()  # noqa: SIM905
+)
+_GROWS = {"append", "extend", "add", "insert", "update"}
+_OF_FEW = {"items", "keys", "values", "split", "splitlines", "most_common", "range", "columns", "groups"}
+_NEW = {"list", "dict", "set", "defaultdict", "OrderedDict", "deque"}
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def saved_whole(tree: ast.Module) -> list[tuple[ast.AST, Pattern]]:
+    """The nodes that take in a piece, and those that copy all of it."""
+    repeated = called_in_loops(tree)
+    scopes: list[ast.Module | _Function] = [tree]
+    scopes += [node for node in ast.walk(tree) if isinstance(node, _Function) and node.name not in repeated]
+    return [found for scope in scopes for found in _in_scope(list(_own_nodes(scope)))]
+
+
+def _in_scope(nodes: list[ast.AST]) -> Iterator[tuple[ast.AST, Pattern]]:
+    born = {name: value for name, value in _assigned(nodes) if _is_new(value)}
+    few = {name for name, value in _assigned(nodes) if is_bounded(value) and not is_empty(value)}
+    loops = [node for node in nodes if isinstance(node, ast.For | ast.AsyncFor)]
+    grown = {(name, loop): list(_growth(loop, name, few)) for name in born for loop in loops}
+    copies = {name: _saved(nodes, name) for name in born}
+    # One list that is saved shows what its loop goes through; whatever else grows in it grows as much.
+    proven = {loop for (name, loop), found in grown.items() if found and copies[name] is not None}
+    for (name, loop), found in grown.items():
+        if loop in proven:
+            yield from ((node, Pattern.RECORD_LIST) for node in found)
+            yield from ((node, Pattern.LIST_TO_ARRAY) for node in copies[name] or () if found)
+
+
+def _growth(loop: ast.For | ast.AsyncFor, name: str, few: set[str]) -> Iterator[ast.AST]:
+    """Statements of the loop by which `name` takes in something that the loop gives."""
+    if not _is_open(loop.iter, few) or name in let_go_in(loop):
+        return
+    given = set(names_in(loop.target))
+    if isinstance(loop.iter, ast.Call) and dotted(loop.iter.func) == "enumerate" and isinstance(loop.target, ast.Tuple):
+        given -= set(names_in(loop.target.elts[0]))
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Assign) and given & set(names_in(node.value)):
+            given |= {
+                each for target in node.targets if isinstance(target, ast.Name | ast.Tuple) for each in names_in(target)
+            }
+        elif isinstance(node, ast.For) and given & set(names_in(node.iter)):
+            given |= set(names_in(node.target))
+    given.discard(name)
+    for node in ast.walk(loop):
+        if _taken_in(node, name, given):
+            yield node
+
+
+def _taken_in(node: ast.AST, name: str, given: set[str]) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GROWS:
+        values: Iterable[ast.expr] = node.args
+        owner = node.func.value
+    elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+        values, owner = [node.value], node.target
+    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        values, owner = [node.value], node.targets[0].value
+    else:
+        return False
+    while isinstance(owner, ast.Subscript):
+        owner = owner.value
+    return dotted(owner) == name and any(_is_piece(value, given) for value in values)
+
+
+def _is_piece(value: ast.expr, given: set[str]) -> bool:
+    """Made of what the loop gives; a count or a number of it is no piece."""
+    if isinstance(value, ast.Call) and dotted(value.func) in ("len", "int", "float", "hash", "sum", "round"):
+        return False
+    return bool(given & set(names_in(value)))
+
+
+def _saved(nodes: list[ast.AST], name: str) -> list[ast.Call] | None:
+    """The copies that are made of it on its way into a file; None if it is not saved in one call."""
+    made = {name}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and made & set(_direct(node.value)):
+            made |= {each for target in node.targets for each in names_in(target)}
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    copies = [node for node in calls if dotted(node.func) in ARRAYS | OF_PARTS and made & set(_direct(node))]
+    saves = [node for node in calls if dotted(node.func).rpartition(".")[2] in _SAVES]
+    return copies if any(made & set(names_in(save)) for save in saves) else None
+
+
+def _direct(call: ast.Call) -> Iterator[str]:
+    """Names that a call is given as they are, and what its method is called on: pd.DataFrame(rows), df.drop(...)."""
+    yield from (each.id for each in call.args if isinstance(each, ast.Name))
+    yield from (each.id for argument in call.args if isinstance(argument, ast.Dict)
+                for each in argument.values if isinstance(each, ast.Name))  # fmt: skip
+    yield from names_in(call.func)
+    yield from (name for each in call.args if isinstance(each, ast.Call) for name in _direct(each))
+
+
+def _is_open(node: ast.expr, few: set[str]) -> bool:
+    """Nothing shows that a loop over it ends soon."""
+    while isinstance(node, ast.Call) and dotted(node.func) in WRAPPERS and node.args:
+        node = node.args[0]
+    if is_bounded(node) or (isinstance(node, ast.Name) and node.id in few):
+        return False
+    if isinstance(node, ast.Call):
+        return dotted(node.func).rpartition(".")[2] not in _OF_FEW
+    return isinstance(node, ast.Name | ast.Attribute)
+
+
+def _assigned(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+            if isinstance(targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
+                yield from (
+                    (dotted(each), value) for each, value in zip(targets[0].elts, node.value.elts, strict=False)
+                )
+            else:
+                yield from ((dotted(target), node.value) for target in targets if dotted(target))
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            yield dotted(node.target), node.value
+
+
+def _is_new(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        return dotted(value.func).rpartition(".")[2] in _NEW and not any(is_bounded(each) for each in value.args)
+    return is_empty(value) or (isinstance(value, ast.Dict) and all(is_empty(each) for each in value.values))
+
+
+def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """Of a function or the module, without the functions and classes in it."""
+    for node in ast.iter_child_nodes(scope):
+        if not isinstance(node, _Function | ast.ClassDef | ast.Lambda):
+            yield node
+            yield from _own_nodes(node)
+
+
+def called_in_loops(tree: ast.Module) -> set[str]:
+    """Functions that are called at every turn of a loop: what they save is a piece."""
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.AsyncFor | ast.While)]
+    calls = [node for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Call)]
+    return {dotted(call.func).rpartition(".")[2] for call in calls}
