@@ -64,7 +64,7 @@ def _follow_folder(out: str, ui: str, options: ScreenOptions) -> int:
         from memwatch.tui.full_screen import show_folder
 
         is_over = show_folder(RunView(out).events, FOLDER_EVERY_S, options)
-        click.echo(f"{out} is complete" if is_over else f"left; the run goes on: memwatch attach {shown([out])}")
+        click.echo(f"{out} is complete" if is_over else f"detached; the run goes on: memwatch attach {shown([out])}")
         return ExitCode.OK
     with suppress(KeyboardInterrupt):
         show_until_finished(out, click.echo)

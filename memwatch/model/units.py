@@ -60,7 +60,7 @@ def format_number(count: int, thing: str) -> str:
 
 def format_duration(seconds: float) -> str:
     """'0.4 s', '38 s', '6 min 12 s', '3 h 05 min'."""
-    if seconds < 10:
+    if seconds < 9.95:  # Above that, a tenth would make 10.0 of it.
         return f"{seconds:.1f} s"
     whole = round(seconds)
     if whole < 60:

@@ -105,7 +105,7 @@ def test_a_scope_that_cannot_be_had_is_missing_with_why_and_what_to_do(tmp_path:
 def test_a_package_that_is_not_there_is_missing() -> None:
     assert package_check("x", ["json"], "why").word == Word.OK
     assert package_check("x", ["no_such", "no_such.thing"], "why") == Check(
-        "x", Word.MISSING, "no_such.thing is not installed", "why", "pip install no_such.thing"
+        "x", Word.MISSING, "no_such.thing is not installed", "why", "to install it: pip install no_such.thing"
     )
 
 

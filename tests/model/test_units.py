@@ -54,7 +54,7 @@ def test_a_printed_count_is_near_the_count(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0.41, "0.4 s"), (38.2, "38 s"), (372, "6 min 12 s"), (11100, "3 h 05 min")]
+    ("seconds", "text"), [(0.41, "0.4 s"), (9.97, "10 s"), (38.2, "38 s"), (372, "6 min 12 s"), (11100, "3 h 05 min")]
 )
 def test_durations_read_well(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text

@@ -68,7 +68,7 @@ class Connection:
         if not self._greeted:
             line = self._take_line()
             if not line.startswith(b"OK"):
-                raise DBusError("it does not let this user in")
+                raise DBusError("it refuses this user")
             self._greeted = True
         head = self._take(HEADER_BYTES)
         length = message_length(head)

@@ -100,7 +100,7 @@ def message_length(head: bytes) -> int:
     body, _, fields = struct.unpack_from(f"{order}III", head, 4)
     length = int(HEADER_BYTES + fields + -fields % 8 + body)
     if length > MOST_BYTES:
-        raise DBusError("it talks too much")
+        raise DBusError("its answer is too long")
     return length
 
 
@@ -123,7 +123,7 @@ def decode(data: bytes) -> Message:
             body.append(reader.value(kind))
         return Message(data[1], fields, tuple(body))
     except (struct.error, IndexError, KeyError, ValueError) as error:
-        raise DBusError("it said what is no D-Bus message") from error
+        raise DBusError("its answer is not a D-Bus message") from error
 
 
 def split(signature: str) -> list[str]:

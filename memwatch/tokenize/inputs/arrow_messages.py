@@ -60,7 +60,7 @@ def messages(file: SeekableFile, size_bytes: int, name: str) -> Iterator[ArrowMe
         try:
             message = _message(metadata, at, at + 8 + metadata_bytes)
         except (struct.error, IndexError, ValueError) as error:
-            raise MemwatchError(f"{name} is damaged: the Arrow message at byte {at} has no sense") from error
+            raise MemwatchError(f"{name} is damaged: the Arrow message at byte {at} is invalid") from error
         if message.end > size_bytes or message.end < at + 8:
             raise _cut_short(name, at)
         yield message
