@@ -229,7 +229,8 @@ def package_check(name: str, packages: list[str], why: str) -> Check:
     for package in packages:
         if _is_installed(package):
             return Check(name, Word.OK, f"read with {package}")
-    return Check(name, Word.MISSING, f"{packages[-1]} is not installed", why, f"to install it: pip install {packages[-1]}")
+    advice = f"to install it: pip install {packages[-1]}"
+    return Check(name, Word.MISSING, f"{packages[-1]} is not installed", why, advice)
 
 
 def _gpu(gpu: Gpu) -> str:
