@@ -12,13 +12,14 @@ import random
 import time
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from statistics import stdev
 
 from memwatch.errors import MemwatchError
 from memwatch.estimate.counter import Counter
-from memwatch.estimate.statistics import Cell, Range, with_unseen
-from memwatch.model.units import KIB
+from memwatch.estimate.statistics import CONFIDENCE_Z, Cell, Range, with_unseen
+from memwatch.model.units import KIB, MIB
 from memwatch.storage.address import is_remote
-from memwatch.tokenize.blocks import Block, BlockLayout, BlockReader, ReadPosition
+from memwatch.tokenize.blocks import Block, BlockLayout, BlockOpener, BlockReader, ReadPosition
 from memwatch.tokenize.cuts import View
 from memwatch.tokenize.document_cuts import sampling_cuts
 from memwatch.tokenize.documents import separator_named
@@ -28,16 +29,16 @@ from memwatch.tokenize.inputs.row_reader import open_rows
 
 PIECE_BYTES = 32 * KIB
 SKIP_BYTES = 128 * KIB  # read at once between pieces
-TORN_BYTES = 64  # skipped at a random place, at least, up to a safe cut or the end of a record
+NEARLY_BYTES = 64  # that a piece may lack
 USUAL_UNPACKING = 4
 LATE_S = 0.5
 # The beginnings of this many row groups stand for all of a file; of fewer, what follows was not seen.
 FEW_GROUPS = 8
 LENGTH_BYTES = 4  # of a text in parquet, beside the text
-# Parquet's metadata does not say quite how much text there is: 0.4 % less was measured, and more if texts repeat.
+# Parquet's metadata counts the headers of pages too, which have the first and the last text in them. In row groups that
+# are so small that this matters (10 % were measured for groups of one row), the text is counted.
 METADATA_WITHIN = 0.01
-# With many small row groups tokens come out 0.9 to 1.5 % too high, for a reason not found yet.
-PARQUET_WITHIN = 0.02
+SMALL_GROUP_BYTES = 1 * MIB
 TOKEN_COUNT = "token_count"
 TOKEN_COUNT_SHARE = 0.25  # of the time
 GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
@@ -87,13 +88,15 @@ class _Stretch:
     def true_bytes(self) -> float:
         """The metadata counts a text that is repeated only once; rows with more text than there is of it show that.
         Where it has no size of the text, the rows that were read stand for all."""
+        if self.ended:
+            return self.passed_bytes
         if self.knows_text_bytes and self.passed_bytes <= (1 + METADATA_WITHIN) * self.size_bytes:
             return self.size_bytes
         return self.passed_bytes * self.rows / max(self.passed_rows, 1)
 
     def scaled_cells(self) -> list[Cell]:
         """Those of the part that was passed stand for all of it."""
-        factor = self.size_bytes / max(sum(cell.length for cell in self.cells), 1)
+        factor = (self.true_bytes if self.rows else self.size_bytes) / max(sum(cell.length for cell in self.cells), 1)
         return [replace(cell, length=cell.length * factor) for cell in self.cells]
 
 
@@ -139,9 +142,6 @@ class InputSampler:
         is_local = not is_remote(self.source.path)
         if not count and is_local and os.path.getsize(self.source.path) < (self.source.size_bytes or 0):
             raise self._became_shorter()
-        if not count and self._stretches:  # All random places were behind the start of the last record.
-            self._stretches[0].ended = False
-            self._enter(self._stretches[0], -math.inf, 1, at_random=False)
 
     def _read_metadata(self, until_s: float) -> None:
         now_s = time.monotonic()
@@ -158,34 +158,57 @@ class InputSampler:
     def _became_shorter(self) -> MemwatchError:
         return MemwatchError(f"{self.source.name} became shorter during sampling; try again when it is complete")
 
-    def _enter(self, stretch: _Stretch, until_s: float, least: int, at_random: bool = True) -> None:
+    def _enter(self, stretch: _Stretch, until_s: float, least: int) -> None:
         """Count one piece of every stride, to the end of the stretch or of the time. In a plain file that is one."""
-        size = stretch.size_bytes if self._is_plain else min(self._stride, stretch.size_bytes)
-        gap = max(size - PIECE_BYTES, 0) if at_random else 0
-        before = skip = self._rng.randint(0, gap)
-        start = stretch.start
         if self._is_plain:
-            start = ReadPosition(offset=start.offset + before)
-            skip = TORN_BYTES if start.offset else 0
-            if self.source.kind == "text":
-                stretch.cells += self._text_piece(stretch, start.offset)
-                return
-        with closing(block_reader(self.source, self._counter, start)) as reader:
+            stretch.cells += self._plain_piece(stretch)
+            return
+        gap = max(min(self._stride, stretch.size_bytes) - PIECE_BYTES, 0)
+        before = skip = self._rng.randint(0, gap)
+        with closing(block_reader(self.source, self._counter, stretch.start)) as reader:
             while (cell := self._piece(reader, stretch, skip)) is not None:
                 stretch.cells.append(cell)
                 # How much text a packed file holds shows after its first step.
                 knows_size = self.source.packing is None or self._step is not None
                 is_late = knows_size and time.monotonic() > until_s and is_enough(len(stretch.cells), least, until_s)
-                if self._is_plain or is_late:
+                if is_late:
+                    if self.source.has_rows and stretch.size_bytes <= SMALL_GROUP_BYTES:
+                        self._piece(reader, stretch, SMALL_GROUP_BYTES * 2)
                     return
                 after, before = gap - before, self._rng.randint(0, gap)
                 skip = after + before
 
-    def _text_piece(self, stretch: _Stretch, at: int) -> list[Cell]:
+    def _plain_piece(self, stretch: _Stretch) -> list[Cell]:
+        """At a random place of the stretch."""
+        start = stretch.start.offset
+        with closing(PlainFile(self.source)) as file:
+            if self.source.kind == "text":
+                at = start + self._rng.randint(0, max(stretch.size_bytes - PIECE_BYTES, 0))
+                data, layout = self._text_at(file.read(at, at + PIECE_BYTES), at)
+            else:
+                at = start + self._rng.randrange(max(stretch.size_bytes, 1))
+                data, layout = self._records_around(file, at), BlockLayout("jsonl")
+        self.read_bytes += len(data)
+        tokens = self._counter.count(data, layout, self.source.name, at)
+        return [Cell(stretch.size_bytes, len(data), tokens)] if data else []
+
+    def _records_around(self, file: PlainFile, place: int) -> bytes:
+        """The records that begin in the same part of a grid as the one at this place. The more bytes a group of records
+        has, the more often a random place is in it, so all groups that are found count alike. (To begin with the first
+        record after the place instead, and to count all pieces alike, left out long records: 1 to 2 % of the tokens.)
+        """
+        back = PIECE_BYTES
+        while (found := file.read(max(place - back, 0), place).rfind(b"\n")) < 0 and back < place:
+            back *= 8
+        line = max(place - back, 0) + found + 1
+        begin = line - line % PIECE_BYTES
+        opener = BlockOpener([self.source], self._counter.settings, self._counter.encoding)
+        first, last = (opener.start_at(file, at).offset for at in (begin, begin + PIECE_BYTES))
+        return file.read(first, last)
+
+    def _text_at(self, window: bytes, at: int) -> tuple[bytes, BlockLayout]:
         """A piece of a plain text, from the first safe cut on. The reader would read on to the next safe cut, however
         far that is; here a piece without one is taken as it is, with a word or two torn."""
-        with closing(PlainFile(self.source)) as file:
-            window = file.read(at, at + PIECE_BYTES)
         cuts = sampling_cuts(self._counter.encoding)
         found = cuts.boundary(View(window, at, at_end=False), at + 1) if at else at
         start = None if found is None else found - at
@@ -195,17 +218,14 @@ class InputSampler:
         else:
             data = window[start : cut.at]
         in_document = separator_named(self._counter.settings.documents) is not None
-        layout = BlockLayout("text", continues=in_document and at > 0, open_end=in_document)
-        self.read_bytes += len(data)
-        tokens = self._counter.count(data, layout, self.source.name, at)
-        return [Cell(stretch.size_bytes, len(data), tokens)] if data else []
+        return data, BlockLayout("text", continues=in_document and at > 0, open_end=in_document)
 
     def _piece(self, reader: BlockReader, stretch: _Stretch, skip: int) -> Cell | None:
         """The next piece after so many bytes; None at the end of the stretch. A block ends before a record that is
         too long for it: that record belongs to the piece, else long ones would count less."""
         passed_bytes = read_bytes = tokens = 0
         group = stretch.start.row_group
-        while read_bytes <= PIECE_BYTES - TORN_BYTES and not stretch.ended:
+        while read_bytes <= PIECE_BYTES - NEARLY_BYTES and not stretch.ended:
             is_skipped = passed_bytes < skip
             limit = min(skip - passed_bytes, SKIP_BYTES) if is_skipped else PIECE_BYTES - read_bytes
             started_s = time.thread_time()
@@ -213,9 +233,8 @@ class InputSampler:
             if block is None:
                 stretch.ended = True
                 break
-            if not self._is_plain:
-                self._counter.reading_s += time.thread_time() - started_s
-                self._counter.reading_bytes += block.length
+            self._counter.reading_s += time.thread_time() - started_s
+            self._counter.reading_bytes += block.length
             if block.file_position > self._taken_bytes > 0:
                 self._step = (self._taken_bytes, block.start.offset)
             self._taken_bytes = block.file_position
@@ -228,8 +247,7 @@ class InputSampler:
                 tokens += self._counter.count(data, block.layout, self.source.name, block.start.offset)
                 read_bytes += len(data)
         self.read_bytes += read_bytes
-        length = stretch.size_bytes if self._is_plain else max(passed_bytes, 1)
-        return Cell(length, max(read_bytes, 1), tokens) if tokens else None
+        return Cell(max(passed_bytes, 1), max(read_bytes, 1), tokens) if tokens else None
 
     def text_bytes(self) -> tuple[Range, float]:
         """After sampling: of the whole input, and the share of it that was seen."""
@@ -241,9 +259,11 @@ class InputSampler:
             true_bytes = sum(each.true_bytes for each in seen)
             known_bytes = sum(each.size_bytes for each in seen)
             text = sum(each.size_bytes for each in self._stretches) * true_bytes / max(known_bytes, 1)
-            passed_bytes = sum(each.true_bytes if each.ended else each.passed_bytes for each in seen)
-            share = min(passed_bytes / max(true_bytes, 1), 1)
-            return Range.around(text, PARQUET_WITHIN * text), 1.0 if len(seen) >= FEW_GROUPS else share
+            share = min(sum(each.passed_bytes for each in seen) / max(text, 1), 1)
+            ratios = [each.true_bytes / each.size_bytes for each in seen]
+            chance = CONFIDENCE_Z * stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) > 1 else 0.0
+            within = math.hypot(METADATA_WITHIN, chance)
+            return Range.around(text, within * text), 1.0 if len(seen) >= FEW_GROUPS else share
         if self._stretches[0].ended or self._step is None:
             return Range.exactly(self._stretches[0].passed_bytes), 1.0
         share = self._step[0] / size

@@ -4,10 +4,13 @@ import gzip
 import json
 import math
 import random
+import sysconfig
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from memwatch.errors import MemwatchError
@@ -359,3 +362,35 @@ def test_a_bad_record_in_packed_input_is_named(tmp_path: Path, sample: Sample) -
     path.write_bytes(gzip.compress(b'{"text": "good"}\n' + b"bad\n" * 100_000))
     with pytest.raises(MemwatchError, match=r"a record of .*bad\.jsonl\.gz near byte .* is not JSON"):
         sample(path)
+
+
+def _real_documents() -> list[str]:
+    """Files as they are: most are short, a few are very long."""
+    paths = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
+    texts = [path.read_text(errors="replace") for path in paths]
+    random.Random(1).shuffle(texts)
+    return [text for text in texts if text]
+
+
+def _jsonl(path: Path, texts: list[str]) -> None:
+    path.write_text("".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)))
+
+
+def _small_row_groups(path: Path, texts: list[str]) -> None:
+    pq.write_table(pa.table({"id": list(range(len(texts))), "text": texts}), path, row_group_size=2)
+
+
+# The first and last bytes of a row group are sampled a little less often than others.
+@pytest.mark.parametrize(("write", "within"), [(_jsonl, 0.005), (_small_row_groups, 0.01)], ids=["jsonl", "parquet"])
+def test_long_and_short_documents_are_estimated_without_bias(
+    write: Callable[[Path, list[str]], None],
+    within: float,
+    tmp_path: Path,
+    sample: Sample,
+    truth: Callable[..., int],
+    small_pieces: None,
+) -> None:
+    write(tmp_path / "documents", _real_documents())
+    tokens = truth(tmp_path / "documents")
+    errors = [sample(tmp_path / "documents", seed=seed).tokens.estimate / tokens - 1 for seed in range(12)]
+    assert abs(sum(errors) / len(errors)) < within
