@@ -101,7 +101,7 @@ test-vm-short: vm-guest
 
 vm-guest: $(VENV)/installed-dev
 	@{ command -v mmdebstrap && command -v mke2fs && command -v qemu-system-x86_64; } >/dev/null || \
-	  { echo "== installing mmdebstrap and qemu"; \
+	  { echo "== installing mmdebstrap and qemu"; apt-get update --quiet; \
 	    apt-get install --yes --quiet --no-install-recommends mmdebstrap e2fsprogs qemu-system-x86; }
 	@$(BIN)/python -m tests.vm.guest
 
@@ -110,7 +110,8 @@ BUSY_TESTS ?= --all --numprocesses 2 --dist loadfile
 
 test-busy: $(VENV)/installed-dev
 	@command -v stress-ng >/dev/null || \
-	  { echo "== installing stress-ng"; apt-get install --yes --quiet --no-install-recommends stress-ng; }
+	  { echo "== installing stress-ng"; apt-get update --quiet; \
+	    apt-get install --yes --quiet --no-install-recommends stress-ng; }
 	@stress-ng --cpu 4 --quiet & load=$$!; trap 'kill $$load' EXIT; \
 	  for turn in $$(seq $(TURNS)); do \
 	    echo "== turn $$turn of $(TURNS) beside stress-ng --cpu 4"; $(PYTEST) $(BUSY_TESTS) || exit 1; \
