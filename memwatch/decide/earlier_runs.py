@@ -9,7 +9,8 @@ after the last byte of its input was read.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memwatch.decide.peak import LEAST_MARKS, MARGIN, Edge, GrowthOutlook, outlook_of
+from memwatch.decide.growth_laws import Edge
+from memwatch.decide.peak import LEAST_MARKS, MARGIN, GrowthOutlook, outlook_of
 from memwatch.model.run_need import RunNeed
 from memwatch.model.units import MIB
 

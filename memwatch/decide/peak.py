@@ -2,10 +2,10 @@
 
 Memory is followed as its upper edge over progress: a garbage collector's sawtooth and batches that are flushed do not
 move it, and what happened in the first eighth of the way (imports, a model that is loaded) is part of no law. Several
-laws of growth are fitted to that edge: powers of progress, from ones that level off to quadratic, and straight lines
-with one bend. Each law counts as much as it agrees with what was seen, so the range is narrow where one law explains
-everything, and wide where a step could be a beginning or an end. What comes after the last byte of the input, progress
-does not tell; earlier runs of the same command do (earlier_runs.py).
+laws of growth are fitted to that edge (growth_laws.py). Each law counts as much as it agrees with what was seen, so the
+range is narrow where one law explains everything, and wide where a step could be a beginning or an end. Its low end
+also allows for growth that has just slowed down, and only that low end is a reason to warn. What comes after the last
+byte of the input, progress does not tell; earlier runs of the same command do (earlier_runs.py).
 
 Nobody acts on it: it is shown, and warned of when it is sure. docs/MEASUREMENTS.md has the figures.
 """
@@ -13,6 +13,7 @@ Nobody acts on it: it is shown, and warned of when it is sure. docs/MEASUREMENTS
 import math
 from dataclasses import dataclass
 
+from memwatch.decide.growth_laws import Edge, GrowthLaw, laws_of, quantile
 from memwatch.model.run_need import RunNeed
 from memwatch.model.units import GIB
 
@@ -26,23 +27,14 @@ WINDOW = 8  # The laws are fitted from 1/8 of the way on.
 # of the way, and few are gigabytes.
 LEAST_SURE_FRACTION = 0.2
 LEAST_SURE_BYTES = 2 * GIB
-REACH = 4.0  # The laws are believed as far ahead as this many times the way that was seen.
-MARGIN = 1.06
-RECENT = 0.1  # of the way: what has levelled off this long ago no longer grows
-STILL_GROWS = 0.7  # of the slope of the laws
+REACH = 3.0  # The laws are believed as far ahead as this many times the way that was seen.
+MARGIN = 1.03
+# Parts of the way: growth that has been slower over the last such part may stay so. An earlier run left few points.
+STRETCHES = (0.07, 0.1, 0.2, 0.4)
+STRETCHES_OF_EARLIER = (0.2, 0.4)
 PERSISTS = 1.05  # A warning must stay sure while progress grows by this factor.
-
-Edge = list[tuple[float, float]]  # (progress in units of the progress so far, the most that was taken by then)
-
-# Each law with the weight that it has before anything was seen. Growth in a straight line is by far the most common.
-_POWERS = ((-2.0, 0.5), (-1.0, 0.5), (-0.5, 0.5), (0.0, 0.5), (0.25, 0.7), (0.5, 1.0), (0.75, 1.0), (1.0, 4.0),
-           (1.25, 0.5), (1.5, 0.5), (2.0, 0.5))  # fmt: skip
-_BENDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-_BEND_WEIGHT = 0.2
-_LAST_BEND_UP = 0.6  # A step upwards that has just been taken is no new pace.
-_INDEPENDENT = 10  # The points of an edge depend on each other: they count as this many.
+_LOW, _HIGH = 0.1, 0.9  # of the laws, by their weights
 _DOUBT = 0.02  # of what is still to come, for every 2.7 times that the way so far has to be extended
-_ROUGHNESS = 0.004  # Measured memory is never smoother than this share of what was taken.
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +42,6 @@ class _Mark:
     fraction: float
     clock_s: float
     used_bytes: int  # the most since the mark before
-
-
-@dataclass(frozen=True, slots=True)
-class _Law:
-    """`used = start + slope * shape(x)`, and `more` for each unit beyond `bend`; x in units of the progress so far."""
-
-    weight: float
-    start: float
-    slope: float
-    power: float = 1.0
-    bend: float = 0.0
-    more: float = 0.0
-
-    def at(self, x: float) -> float:
-        return self.start + self.slope * _shape(x, self.power) + self.more * max(x - self.bend, 0.0)
 
 
 class WholeRun:
@@ -101,7 +78,7 @@ class WholeRun:
         edge = [(fraction / now, float(used)) for fraction, used in _upper_edge(marks, now / WINDOW)]
         if len(edge) < LEAST_MARKS or edge[0][0] > 0.5:
             return None
-        return GrowthOutlook(now, edge, _laws(edge), self._peak_bytes, self._seconds_per_fraction())
+        return GrowthOutlook(now, edge, laws_of(edge), self._peak_bytes, self._seconds_per_fraction())
 
     def curve(self) -> list[tuple[float, int]]:
         """The most that was taken by some fractions of progress: a later run of the same command learns from it."""
@@ -131,9 +108,10 @@ class GrowthOutlook:
 
     fraction: float
     edge: Edge
-    laws: list[_Law]
+    laws: list[GrowthLaw]
     peak_bytes: int
     seconds_per_fraction: float | None
+    stretches: tuple[float, ...] = STRETCHES
 
     def need(self, there_bytes: int | None = None, reached: float | None = None) -> RunNeed:
         """`reached` is the progress of this run, if the laws are an earlier one's."""
@@ -156,27 +134,27 @@ class GrowthOutlook:
         return self.edge[-1][1]
 
     def _is_sure(self, there_bytes: int) -> bool:
-        """By the laws; and by the last stretch alone, where it has grown less than the laws say."""
-        grown_bytes = self._top_bytes - self.edge[0][1]
         if self._top_bytes > there_bytes * MARGIN:
             return True  # The earlier run has taken more than is there now.
-        if self.fraction < LEAST_SURE_FRACTION and grown_bytes < LEAST_SURE_BYTES:
+        if self.fraction < LEAST_SURE_FRACTION and self._top_bytes - self.edge[0][1] < LEAST_SURE_BYTES:
             return False
-        x = min(1 / self.fraction, REACH)
-        least = self._range(x)[0]
-        if _recent_slope(self.edge) < STILL_GROWS * self._expected_slope():
-            least = min(least, self._top_bytes + _recent_slope(self.edge) * (x - 1))
-        return least > there_bytes * MARGIN
-
-    def _expected_slope(self) -> float:
-        """Of the middle of the laws, over the last stretch."""
-        slopes = sorted(((law.at(1.0) - law.at(1 - RECENT)) / RECENT, law.weight) for law in self.laws)
-        return _quantile(slopes, 0.5)
+        return self._range(min(1 / self.fraction, REACH))[0] > there_bytes * MARGIN
 
     def _range(self, x: float) -> tuple[float, float, float]:
-        """What the laws expect at x: low, middle and high; never less than what was seen."""
-        expected = sorted((max(law.at(x), self._top_bytes), law.weight) for law in self.laws)
-        return _quantile(expected, 0.1), _quantile(expected, 0.5), _quantile(expected, 0.9)
+        """What the laws expect at x: low, middle and high; never less than what was seen. The low end is also what
+        the slowest of the last stretches leads to."""
+        top = self._top_bytes
+        expected = sorted((max(law.at(x), top), law.weight) for law in self.laws)
+        low, middle, high = (quantile(expected, share) for share in (_LOW, 0.5, _HIGH))
+        return min(low, top + self._least_slope() * max(x - 1, 0.0)), middle, high
+
+    def _least_slope(self) -> float:
+        """Per unit of the progress so far."""
+        slopes = []
+        for stretch in self.stretches:
+            x, used = next((x, used) for x, used in self.edge if x >= 1 - stretch or x == self.edge[-2][0])
+            slopes.append((self._top_bytes - used) / (1 - x))
+        return min(slopes)
 
     def _crossing(self, there_bytes: int) -> float:
         """The fraction of progress at which the middle of the range reaches what is there."""
@@ -210,7 +188,7 @@ class Persistence:
 def outlook_of(fraction: float, edge: Edge, seconds_per_fraction: float | None) -> GrowthOutlook:
     """For an edge that an earlier run has left, until `fraction` of this one's way."""
     recent = [(x, used) for x, used in edge if x * WINDOW >= 1]
-    return GrowthOutlook(fraction, recent, _laws(recent), 0, seconds_per_fraction)
+    return GrowthOutlook(fraction, recent, laws_of(recent), 0, seconds_per_fraction, STRETCHES_OF_EARLIER)
 
 
 def _upper_edge(marks: list[_Mark], first: float) -> list[tuple[float, int]]:
@@ -221,73 +199,3 @@ def _upper_edge(marks: list[_Mark], first: float) -> list[tuple[float, int]]:
             most = max(most, mark.used_bytes)
             edge.append((mark.fraction, most))
     return edge
-
-
-def _recent_slope(edge: Edge) -> float:
-    """Per unit of the progress so far."""
-    x, used = next((x, used) for x, used in edge if x >= 1 - RECENT or x == edge[-2][0])
-    return (edge[-1][1] - used) / (1 - x)
-
-
-def _shape(x: float, power: float) -> float:
-    return math.log(x) if power == 0 else math.pow(x, power)
-
-
-def _laws(edge: Edge) -> list[_Law]:
-    rough = (_ROUGHNESS * edge[-1][1]) ** 2
-    found = [_power_law(edge, power, prior, rough) for power, prior in _POWERS]
-    found += [law for bend in _BENDS if (law := _bent_law(edge, bend, rough)) is not None]
-    total = sum(law.weight for law in found)
-    return [_Law(law.weight / total, law.start, law.slope, law.power, law.bend, law.more) for law in found]
-
-
-def _weight(error: float, rough: float, parameters: int) -> float:
-    """How well a law agrees, in units of the roughness: one that needs more parameters has to agree better."""
-    return math.pow((error + rough) / rough, -(_INDEPENDENT - parameters) / 2)
-
-
-def _power_law(edge: Edge, power: float, prior: float, rough: float) -> _Law:
-    """Least squares. Memory that shrinks is no law for an upper edge: then it stays as it is."""
-    count = len(edge)
-    shapes = [_shape(x, power) for x, _ in edge]
-    mean_x, mean_y = sum(shapes) / count, sum(y for _, y in edge) / count
-    variance = sum((x - mean_x) ** 2 for x in shapes)
-    slope = sum((x - mean_x) * (y - mean_y) for x, (_, y) in zip(shapes, edge, strict=True)) / variance
-    start = mean_y - slope * mean_x
-    error = sum((y - start - slope * x) ** 2 for x, (_, y) in zip(shapes, edge, strict=True)) / count
-    return _Law(prior * _weight(error, rough, 0), start, slope, power)
-
-
-def _bent_law(edge: Edge, bend: float, rough: float) -> _Law | None:
-    """Least squares for two straight lines that meet at `bend`."""
-    count = len(edge)
-    mean_x, mean_y = sum(x for x, _ in edge) / count, sum(y for _, y in edge) / count
-    beyond = [max(x - bend, 0.0) for x, _ in edge]
-    mean_b = sum(beyond) / count
-    xx = sum((x - mean_x) ** 2 for x, _ in edge)
-    bb = sum((b - mean_b) ** 2 for b in beyond)
-    xb = sum((x - mean_x) * (b - mean_b) for (x, _), b in zip(edge, beyond, strict=True))
-    xy = sum((x - mean_x) * (y - mean_y) for x, y in edge)
-    by = sum((b - mean_b) * (y - mean_y) for (_, y), b in zip(edge, beyond, strict=True))
-    determinant = xx * bb - xb * xb
-    if determinant <= 1e-9 * xx * bb:
-        return None  # No point before it, or none after it.
-    slope, more = (xy * bb - by * xb) / determinant, (by * xx - xy * xb) / determinant
-    if more > 0 and bend > _LAST_BEND_UP:
-        return None
-    start = mean_y - slope * mean_x - more * mean_b
-    error = sum((y - start - slope * x - more * b) ** 2 for (x, y), b in zip(edge, beyond, strict=True)) / count
-    return _Law(_BEND_WEIGHT * _weight(error, rough, 2), start, slope, 1.0, bend, more)
-
-
-def _quantile(weighted: list[tuple[float, float]], share: float) -> float:
-    """Between the middles of two neighbours in a straight line."""
-    passed, before, before_value = 0.0, 0.0, weighted[0][0]
-    for value, weight in weighted:
-        middle = passed + weight / 2
-        if middle >= share:
-            if middle <= before:
-                return value
-            return before_value + (value - before_value) * (share - before) / (middle - before)
-        passed, before, before_value = passed + weight, middle, value
-    return weighted[-1][0]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 READ_BAR_INTERVAL_S = 1.0
 POSITION_COUNTS_S = 15.0  # As long as that, a file that is not read for a moment is still the better source.
-# A forecast takes 4 ms: a long run has time.
+# A forecast takes 3 ms: a long run has time.
 NEED_INTERVAL_S = 2.0
 LONGEST_NEED_INTERVAL_S = 10.0
 NEEDS_PER_RUN = 60

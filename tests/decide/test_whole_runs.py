@@ -217,8 +217,8 @@ def held_out() -> Both:
 
 
 def test_there_are_enough_recorded_runs(seen: Both, held_out: Both) -> None:
-    assert seen[0].traces >= 30
-    assert held_out[0].traces >= 15
+    assert seen[0].traces >= 75
+    assert held_out[0].traces >= 40
 
 
 # The aims: an error under 15 %, 90 % warned of in time, 2 % false warnings. Where these bounds are weaker, they are
@@ -226,21 +226,18 @@ def test_there_are_enough_recorded_runs(seen: Both, held_out: Both) -> None:
 
 
 def test_the_median_error_of_recorded_peaks_is_small(seen: Both, held_out: Both) -> None:
-    assert seen[0].median_error < 0.15
-    assert seen[1].median_error < 0.15
-    assert held_out[0].median_error < 0.26
-    assert held_out[1].median_error < 0.15
+    assert max(score.median_error for score in (*seen, *held_out)) < 0.05
 
 
 def test_recorded_runs_that_fit_are_seldom_warned_of(seen: Both, held_out: Both) -> None:
-    assert seen[0].false_share < 0.025
-    assert seen[1].false_share < 0.025
-    assert held_out[0].false_share < 0.085
-    assert held_out[1].false_share < 0.07
+    assert seen[0].false_share < 0.02
+    assert seen[1].false_share < 0.022
+    assert held_out[0].false_share < 0.02
+    assert held_out[1].false_share < 0.02
 
 
 def test_recorded_runs_that_do_not_fit_are_warned_of_in_time(seen: Both, held_out: Both) -> None:
-    assert seen[0].in_time_share > 0.53
-    assert seen[1].in_time_share > 0.78
-    assert held_out[0].in_time_share > 0.43
-    assert held_out[1].in_time_share > 0.62
+    assert seen[0].in_time_share > 0.46
+    assert seen[1].in_time_share > 0.75
+    assert held_out[0].in_time_share > 0.47
+    assert held_out[1].in_time_share > 0.72

@@ -53,6 +53,9 @@ def make_inputs(folder: Path) -> None:
         for _ in range(LINES // 20):
             pickle.dump([line(8).split() for _ in range(10)], pickled)
     (folder / "text.txt.gz").write_bytes(gzip.compress((folder / "text.txt").read_bytes(), 6))
+    numbers = generator.random((LINES // 2, 6))
+    with (folder / "numbers.csv").open("w") as table:
+        table.writelines(",".join(f"{value:.6f}" for value in row) + "\n" for row in numbers)
     (folder / "done").touch()
 
 

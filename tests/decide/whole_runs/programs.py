@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 WORK = Path(__file__).with_name("work.py")
+FRESH_WORK = Path(__file__).with_name("fresh_work.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +21,13 @@ class Program:
     is_held_out: bool = False
 
 
-def _python(name: str, input_name: str = "", held_out: bool = False) -> Program:
-    command = (sys.executable, str(WORK), name, *(["INPUT"] if input_name else []))
-    return Program(name, command, input_name, held_out)
+def _python(name: str, input_name: str = "", work: Path = WORK) -> Program:
+    command = (sys.executable, str(work), name, *(["INPUT"] if input_name else []))
+    return Program(name, command, input_name, work == FRESH_WORK)
+
+
+def _fresh(name: str, input_name: str = "") -> Program:
+    return _python(name, input_name, FRESH_WORK)
 
 
 _NODE_LINES = """
@@ -39,6 +44,11 @@ _NODE_MAP = """
 const users = new Map();
 require('readline').createInterface({input: require('fs').createReadStream(process.argv[1])})
   .on('line', line => { const row = JSON.parse(line); users.set(row.id, row); });
+"""
+_NODE_COUNTS = """
+const counts = new Map();
+require('readline').createInterface({input: require('fs').createReadStream(process.argv[1])})
+  .on('line', line => { for (const word of line.split(' ')) counts.set(word, (counts.get(word) || 0) + 1); });
 """
 _JAVA_MAP = """
 import java.io.*;
@@ -65,7 +75,19 @@ public class Main {
   }
 }
 """
-JAVA_SOURCES = {"java_index": _JAVA_MAP, "java_stream": _JAVA_STREAM}
+_JAVA_LIST = """
+import java.io.*;
+import java.util.*;
+public class Main {
+  public static void main(String[] arguments) throws IOException {
+    List<String[]> lines = new ArrayList<>();
+    try (BufferedReader reader = new BufferedReader(new FileReader(arguments[0]))) {
+      for (String line; (line = reader.readLine()) != null; ) lines.add(line.split(" "));
+    }
+  }
+}
+"""
+JAVA_SOURCES = {"java_index": _JAVA_MAP, "java_stream": _JAVA_STREAM, "java_list": _JAVA_LIST}
 
 PROGRAMS = (
     _python("list_of_tokens", "text.txt"),
@@ -130,19 +152,61 @@ PROGRAMS = (
     Program("node_stream", ("node", "-e", _NODE_STREAM, "INPUT"), "text.txt"),
     Program("java_index", ("java", "-Xmx700m", "-cp", "SCRATCH", "Main", "INPUT"), "text.txt"),
     Program("java_stream", ("java", "-Xmx700m", "-cp", "SCRATCH", "Main", "INPUT"), "text.txt"),
-    _python("packed_lines", "text.txt.gz", held_out=True),
-    _python("csv_columns", "table.csv", held_out=True),
-    _python("markov_chain", "text.txt", held_out=True),
-    _python("shingles", "text.txt", held_out=True),
-    _python("pruned_counts", "text.txt", held_out=True),
-    _python("sessions", "rows.jsonl", held_out=True),
-    _python("worker_pool", "text.txt", held_out=True),
-    _python("checkpoints", held_out=True),
-    _python("frames_stacked", held_out=True),
-    _python("growing_batches", held_out=True),
-    Program("shuf", ("shuf", "-o", "/dev/null", "INPUT"), "text.txt", True),
-    Program("sqlite_import", ("sqlite3", ":memory:", ".mode csv", ".import INPUT t"), "table.csv", True),
-    Program("perl_slurp", ("perl", "-0777", "-ne", "@w = split", "INPUT"), "text.txt", True),
-    Program("node_map", ("node", "-e", _NODE_MAP, "INPUT"), "rows.jsonl", True),
-    Program("xz", ("xz", "-c", "-T1", "-4", "INPUT"), "rows.jsonl", True),
+    _python("packed_lines", "text.txt.gz"),
+    _python("csv_columns", "table.csv"),
+    _python("markov_chain", "text.txt"),
+    _python("shingles", "text.txt"),
+    _python("pruned_counts", "text.txt"),
+    _python("sessions", "rows.jsonl"),
+    _python("worker_pool", "text.txt"),
+    _python("checkpoints"),
+    _python("frames_stacked"),
+    _python("growing_batches"),
+    Program("shuf", ("shuf", "-o", "/dev/null", "INPUT"), "text.txt"),
+    Program("sqlite_import", ("sqlite3", ":memory:", ".mode csv", ".import INPUT t"), "table.csv"),
+    Program("perl_slurp", ("perl", "-0777", "-ne", "@w = split", "INPUT"), "text.txt"),
+    Program("node_map", ("node", "-e", _NODE_MAP, "INPUT"), "rows.jsonl"),
+    Program("xz", ("xz", "-c", "-T1", "-4", "INPUT"), "rows.jsonl"),
+    _fresh("documents_flattened", "text.txt"),
+    _fresh("named_tuples", "table.csv"),
+    _fresh("objects_of_rows", "rows.jsonl"),
+    _fresh("minhash_signatures", "text.txt"),
+    _fresh("numbers_loaded", "numbers.csv"),
+    _fresh("decoded_piece_by_piece", "rows.json"),
+    _fresh("tree_never_cleared", "tree.xml"),
+    _fresh("tree_cleared", "tree.xml"),
+    _fresh("trigram_counts", "text.txt"),
+    _fresh("latest_of_user", "rows.jsonl"),
+    _fresh("document_frequencies", "text.txt"),
+    _fresh("words_by_length", "text.txt"),
+    _fresh("duplicates_by_prefix", "text.txt"),
+    _fresh("users_and_their_words", "rows.jsonl"),
+    _fresh("moving_window", "text.txt"),
+    _fresh("top_lines", "text.txt"),
+    _fresh("sorted_runs_merged", "text.txt"),
+    _fresh("bits_of_a_filter", "text.txt"),
+    _fresh("rows_to_a_database", "rows.jsonl"),
+    _fresh("pandas_categories", "large_table.csv"),
+    _fresh("pandas_json", "rows.jsonl"),
+    _fresh("pandas_totals", "large_table.csv"),
+    _fresh("sparse_rows", "text.txt"),
+    _fresh("learnt_in_parts", "text.txt"),
+    _fresh("parquet_groups", "large_table.csv"),
+    _fresh("predictions_per_epoch"),
+    _fresh("optimizer_state"),
+    _fresh("losses_kept"),
+    _fresh("models_of_trials"),
+    _fresh("clusters"),
+    _fresh("images_cached"),
+    _fresh("growing_graph"),
+    _fresh("embeddings_of_entities"),
+    _fresh("episodes_pickled"),
+    _fresh("characters_counted", "text.txt"),
+    Program("sort_unique", ("sort", "-u", "-S", "150M", "-T", "SCRATCH", "-o", "/dev/null", "INPUT"), "text.txt", True),
+    Program("bzip2", ("bzip2", "-c", "INPUT"), "rows.jsonl", True),
+    Program("sed", ("sed", "s/a/b/g", "INPUT"), "text.txt", True),
+    Program("perl_index", ("perl", "-ne", "push @{$n{$_}}, $. for split", "INPUT"), "text.txt", True),
+    Program("node_counts", ("node", "-e", _NODE_COUNTS, "INPUT"), "text.txt", True),
+    Program("java_list", ("java", "-Xmx900m", "-cp", "SCRATCH", "Main", "INPUT"), "text.txt", True),
+    Program("awk_first_seen", ("mawk", "!seen[$0]++", "INPUT"), "text.txt", True),
 )

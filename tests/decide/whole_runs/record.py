@@ -63,6 +63,11 @@ def recorded(program: Program, inputs: Path, python: str, part: float = 1.0) -> 
     return Trace(program.name, program.is_held_out, tuple(moments))
 
 
+def environment(scratch: str, part: float) -> dict[str, str]:
+    root = str(Path(__file__).parents[3])
+    return {"SCRATCH": scratch, "HOME": scratch, "PATH": "/usr/bin:/bin", "PART": str(part), "PYTHONPATH": root}
+
+
 def one_run(program: Program, inputs: Path, python: str, share: float, part: float) -> tuple[list[Moment], float]:
     """What was seen, and the processor time that it took."""
     with (
@@ -84,7 +89,7 @@ def one_run(program: Program, inputs: Path, python: str, share: float, part: flo
                 stdout=subprocess.DEVNULL,
                 stderr=reports,
                 cwd=scratch,
-                env={"SCRATCH": scratch, "HOME": scratch, "PATH": "/usr/bin:/bin", "PART": str(part)},
+                env=environment(scratch, part),
             ) as process,
         ):
             try:

@@ -6,10 +6,15 @@ at several shares of its true peak. The forecast sees a sample a second and prog
 Every run that does not fit counts, but for those whose memory ends before 3 % of progress, where no forecast begins. It
 is warned of in time if the warning comes at least 60 s before memory ends, and in the first half of the time from the
 first progress until then. With --again, the journals hold one earlier run of the same command on a part of the work.
+
+Some of them nobody can know of in a first run, and `unknowable` says so: the last moment for a warning comes before 3 %
+of progress (too soon), or until then memory does not grow as if it would not do (no sign: a copy after the input was
+read, a step, a file that is read at once).
 """
 
 import argparse
 import statistics
+from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,6 +50,21 @@ class Replay:
 def stretched(trace: Trace) -> list[Moment]:
     factor = RUN_S / trace.seconds
     return [moment._replace(running_s=moment.running_s * factor) for moment in trace.moments]
+
+
+def unknowable(trace: Trace, result: Replay, there_bytes: float) -> str | None:
+    """Why no forecast can be in time, if so: until the last moment for a warning, there is nothing to go by."""
+    full_s = result.full_s or 0.0
+    last_s = full_s - max(LEAD_S, (full_s - result.began_s) / 2)
+    known = [moment for moment in stretched(trace) if moment.running_s <= last_s]
+    fraction = max((moment.fraction or 0.0 for moment in known), default=0.0)
+    if fraction < LEAST_FRACTION:
+        return "too soon"
+    half_s = next(moment.running_s for moment in known if (moment.fraction or 0.0) >= fraction / 2)
+    before_bytes = max(moment.used_bytes for moment in known if moment.running_s <= half_s)
+    now_bytes = max(moment.used_bytes for moment in known)
+    expected_bytes = now_bytes + (now_bytes - before_bytes) * (1 - fraction) / (fraction / 2)
+    return "no sign" if expected_bytes < there_bytes else None
 
 
 class Look(NamedTuple):
@@ -105,6 +125,8 @@ class Score:
 
     traces: int
     too_small: int
+    too_soon: int  # of these
+    no_sign: int
     in_time: int
     fits: int
     false_warnings: int
@@ -125,7 +147,8 @@ class Score:
     def __str__(self) -> str:
         return (
             f"{self.traces} jobs; {self.in_time} of {self.too_small} runs that do not fit warned of in time "
-            f"({100 * self.in_time_share:.1f} %); {self.false_warnings} of {self.fits} runs that fit warned of "
+            f"({100 * self.in_time_share:.1f} %; not to be known: {self.too_soon} end too soon, {self.no_sign} show "
+            f"no sign); {self.false_warnings} of {self.fits} runs that fit warned of "
             f"({100 * self.false_share:.1f} %); peak at 20 % of progress: median error "
             f"{100 * self.median_error:.1f} % over {len(self.errors)} jobs"
         )
@@ -133,6 +156,7 @@ class Score:
 
 def score(traces: list[Trace], earlier_traces: dict[str, Trace] | None = None, tell: bool = False) -> Score:
     too_small = in_time = fits = false_warnings = 0
+    why: Counter[str | None] = Counter()
     errors = []
     for trace in traces:
         words = []
@@ -149,8 +173,12 @@ def score(traces: list[Trace], earlier_traces: dict[str, Trace] | None = None, t
                 continue
             too_small += 1
             in_time += result.is_in_time
+            reason = unknowable(trace, result, trace.peak_bytes * share)
+            why[reason] += 1
             if not result.is_in_time:
-                words.append(f"{share}: {_at(result.warned_at)} of {_at(result.full_at)}")
+                words.append(
+                    f"{share}: {_at(result.warned_at)} of {_at(result.full_at)}" + (f" ({reason})" if reason else "")
+                )
         for share in LARGE_ENOUGH:
             result = judged(trace, looks, earlier, trace.peak_bytes * share)
             fits += 1
@@ -160,7 +188,8 @@ def score(traces: list[Trace], earlier_traces: dict[str, Trace] | None = None, t
         if tell:
             error = "  n/a" if at_fifth is None else f"{100 * errors[-1]:+5.0f}"
             print(f"{trace.name:22} {trace.peak_bytes / MIB:5.0f} MiB {error} %  {'; '.join(words)}")
-    return Score(len(traces), too_small, in_time, fits, false_warnings, tuple(errors))
+    unknown = why["too soon"], why["no sign"]
+    return Score(len(traces), too_small, *unknown, in_time, fits, false_warnings, tuple(errors))
 
 
 def _at(fraction: float | None) -> str:
