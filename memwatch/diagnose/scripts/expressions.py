@@ -54,8 +54,7 @@ def is_slice_of_few(node: ast.Call) -> bool:
 def is_plain(test: ast.expr) -> bool:
     """It leaves out what is empty or short, and no more: 'if line', 'if not line.strip()', 'if len(line) > 20'."""
     if isinstance(test, ast.UnaryOp):
-        # if not index.query(doc): what is new passes, and that may be all of it.
-        return is_plain(test.operand) or (isinstance(test.op, ast.Not) and isinstance(test.operand, ast.Call))
+        return isinstance(test.op, ast.Not) or is_plain(test.operand)  # what a test leaves out is the exception
     if isinstance(test, ast.BoolOp):
         return all(map(is_plain, test.values))
     if isinstance(test, ast.Compare):

@@ -72,6 +72,7 @@ PARSERS = {f"{module}.loads" for module in ("json", "ujson", "orjson", "simplejs
 _LOADERS = {f"{module}.load" for module in ("json", "ujson", "simplejson", "rapidjson", "pickle", "cPickle", "dill")}
 
 OPENERS = {"open", "smart_open", "xopen", "zopen", "urlopen"}  # and whatever ends in .open
+FINDERS = {"re.findall", "re.split", "regex.findall", "regex.split"}
 READERS = {"read", "readlines", "read_text", "read_bytes"}
 _TEXT_METHODS = {"lower", "upper", "strip", "replace", "encode", "decode", "split", "splitlines", "rstrip", "lstrip"}
 _DATASET_METHODS = {"map", "filter", "shuffle", "select", "train_test_split", "with_format", "rename_column"}
@@ -96,8 +97,10 @@ def kind_of(node: ast.expr, names: Names) -> Kind | None:
         return Kind.EMPTY_TEXT
     if isinstance(node, ast.Subscript):
         inner = kind_of(node.value, names)
-        # One line of many, or one record, is not the whole.
-        is_part = inner in (Kind.WHOLE, Kind.TOKENS) and not isinstance(node.slice, ast.Slice)
+        # One line of many, or one record, is not the whole; what a document has under a name may be most of it.
+        is_part = (
+            inner in (Kind.WHOLE, Kind.TOKENS) and not isinstance(node.slice, ast.Slice) and not _is_name(node.slice)
+        )
         return None if is_part else inner
     if is_room_for(node, names):
         return Kind.TOKENS
@@ -138,6 +141,8 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
         if any(keyword_of(node, name) is not None for name in ("chunksize", "iterator")):
             return Kind.STREAM
         return None if is_in_parts(node) else Kind.TABLE
+    if name in FINDERS and _takes_kind(node, Kind.WHOLE, names):
+        return Kind.TOKENS
     if name == "zip" and any(kind_of(each, names) in (*DATA, Kind.TOKENS) for each in node.args):
         return Kind.STREAM
     if end in _SAME_PIECES and node.args:
@@ -230,6 +235,10 @@ def is_in_parts(node: ast.Call) -> bool:
     return any(keyword_of(node, name) is not None for name in _IN_PARTS)
 
 
+def _takes_kind(node: ast.Call, kind: Kind, names: Names) -> bool:
+    return any(kind_of(each, names) == kind for each in node.args)
+
+
 def _takes_data(node: ast.Call, names: Names) -> bool:
     return any(kind_of(each, names) in DATA for each in node.args)
 
@@ -290,13 +299,15 @@ def is_data(node: ast.expr, names: Names) -> bool:
     return any(is_data(each, names) for each in node.args)
 
 
+def _is_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
 def _is_length_of_data(node: ast.expr, names: Names) -> bool:
-    """range(len(rows)), range(0, len(lines), 1000): through all of it, by number."""
-    return (
-        isinstance(node, ast.Call)
-        and dotted(node.func) == "len"
-        and any(kind_of(each, names) in (*DATA, Kind.TOKENS) for each in node.args)
-    )
+    """range(len(rows)), range(len(words) - n + 1), range(df.shape[0]): through all of it, by number."""
+    counted = [each.args for each in ast.walk(node) if isinstance(each, ast.Call) and dotted(each.func) == "len"]
+    counted += [[each.value] for each in ast.walk(node) if isinstance(each, ast.Attribute) and each.attr == "shape"]
+    return any(kind_of(each, names) in (*DATA, Kind.TOKENS) for args in counted for each in args)
 
 
 def reads_in_pieces(node: ast.AST, names: Names) -> bool:

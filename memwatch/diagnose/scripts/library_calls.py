@@ -6,6 +6,7 @@ import re
 from memwatch.diagnose.scripts.expressions import dotted, has_encoder, is_bounded, is_small, keyword_of, names_in
 from memwatch.diagnose.scripts.hits import Pattern
 from memwatch.diagnose.scripts.kinds import (
+    FINDERS,
     OBJECTS,
     PARQUET,
     PARSERS,
@@ -38,7 +39,7 @@ def pattern_of_call(node: ast.Call, names: Names, is_one_file: bool) -> Pattern 
     method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
     owner = kind_of(node.func.value, names) if isinstance(node.func, ast.Attribute) else None
     if (method in ("split", "splitlines") and owner == Kind.WHOLE) or (
-        name in ("re.findall", "re.split") and _takes(node, Kind.WHOLE, names)
+        name in FINDERS and _takes(node, Kind.WHOLE, names)
     ):
         return Pattern.WHOLE_SPLIT
     if (name in ARRAYS or name in OF_PARTS) and _takes(node, Kind.TOKENS, names):

@@ -174,6 +174,9 @@ class _Reader(ScopeVisitor):
             base = owner.value if isinstance(owner, ast.Subscript) else owner
             if dotted(base):
                 self._gathered(node, self._aliases.get(dotted(base), dotted(base)), node.args)
+        elif method == "update" and self._names.get(_owner_of(node)) == Kind.EMPTY_MAP:
+            if any(map(self._is_of_one_file, node.args)):
+                self.note(Pattern.RECORD_LIST, node)  # all.update(json.load(f)), for each file
         elif is_whole_read(node, self._names):
             if not self._is_one_file:
                 self.note(Pattern.WHOLE_LINES if method == "readlines" else Pattern.WHOLE_READ, node)
@@ -236,7 +239,9 @@ class _Reader(ScopeVisitor):
             return
         encodes = any(has_encoder(value) or kind_of(value, self._names) == Kind.ENCODED for value in values)
         over_data = any(loop.over_data for loop in self._loops) or any(map(self._is_of_one_file, values))
-        of_the_loop = any(each in self._loops[-1].gives for value in values for each in names_in(value))
+        first = next((number for number, loop in enumerate(self._loops) if loop.over_data), len(self._loops) - 1)
+        given = frozenset().union(*(loop.gives for loop in self._loops[first:]))
+        of_the_loop = any(each in given for value in values for each in names_in(value))
         # A function that is called at every turn of a loop is given one piece.
         is_of_piece = self._function in self._repeated and not over_data
         if encodes and not is_of_piece and not all(loop.is_bounded for loop in self._loops):
@@ -285,3 +290,7 @@ class _Reader(ScopeVisitor):
     def _source(self, line: int) -> str:
         source = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
         return source if len(source) <= SOURCE_CHARACTERS else source[: SOURCE_CHARACTERS - 1] + "…"
+
+
+def _owner_of(node: ast.Call) -> str:
+    return dotted(node.func.value) if isinstance(node.func, ast.Attribute) else ""

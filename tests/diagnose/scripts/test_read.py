@@ -21,10 +21,19 @@ from tests.diagnose.scripts.fresh_scripts_5 import CLEAR_5, FRESH_SCRIPTS_5, SOU
 from tests.diagnose.scripts.fresh_scripts_6 import CLEAR_6, FRESH_SCRIPTS_6, SOURCES_6
 from tests.diagnose.scripts.fresh_scripts_7 import CLEAR_7, FRESH_SCRIPTS_7, SOURCES_7
 from tests.diagnose.scripts.fresh_scripts_8 import CLEAR_8, FRESH_SCRIPTS_8, SOURCES_8
+from tests.diagnose.scripts.fresh_scripts_9 import CLEAR_9, FRESH_SCRIPTS_9, SOURCES_9
 
-WITH_CLEAR = FRESH_SCRIPTS_3 | FRESH_SCRIPTS_4 | FRESH_SCRIPTS_5 | FRESH_SCRIPTS_6 | FRESH_SCRIPTS_7 | FRESH_SCRIPTS_8
+WITH_CLEAR = (
+    FRESH_SCRIPTS_3
+    | FRESH_SCRIPTS_4
+    | FRESH_SCRIPTS_5
+    | FRESH_SCRIPTS_6
+    | FRESH_SCRIPTS_7
+    | FRESH_SCRIPTS_8
+    | FRESH_SCRIPTS_9
+)
 ALL_SCRIPTS = SCRIPTS | FRESH_SCRIPTS | FRESH_SCRIPTS_2 | WITH_CLEAR
-CLEAR = CLEAR_3 | CLEAR_4 | CLEAR_5 | CLEAR_6 | CLEAR_7 | CLEAR_8
+CLEAR = CLEAR_3 | CLEAR_4 | CLEAR_5 | CLEAR_6 | CLEAR_7 | CLEAR_8 | CLEAR_9
 
 EXAMPLES = Path(__file__).parent / "examples"
 
@@ -210,7 +219,7 @@ def test_a_forecast_from_the_size_alone_says_so() -> None:
 
 
 def test_every_collected_script_names_its_source() -> None:
-    sources = (SOURCES, SOURCES_2, SOURCES_3, SOURCES_4, SOURCES_5, SOURCES_6, SOURCES_7, SOURCES_8)
+    sources = (SOURCES, SOURCES_2, SOURCES_3, SOURCES_4, SOURCES_5, SOURCES_6, SOURCES_7, SOURCES_8, SOURCES_9)
     assert set(ALL_SCRIPTS) == set(SCRIPTS).union(*sources)
     assert len(ALL_SCRIPTS) == len(SCRIPTS) + sum(map(len, sources))  # no name twice
 
