@@ -113,7 +113,7 @@ class PlainView:
                 self._peak_job_bytes = max(self._peak_job_bytes or 0, job_bytes)
                 if "others" in event and (sample := plausible_sample(event)) is not None:
                     others = sample.others or ()
-                    sizes = [(program_name(each.command), each.rss_bytes + each.swap_bytes) for each in others]
+                    sizes = [(program_name(each.command), each.taken_bytes) for each in others]
                     self._biggest = max(sizes, key=lambda each: each[1], default=None)
             case {"event": "verdict"}:
                 self._last_verdict = event

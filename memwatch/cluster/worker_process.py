@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from multiprocessing.connection import Connection, Pipe
+from multiprocessing.connection import Pipe
 
 from memwatch.cluster.worker_messages import FromWorker, WorkerOrder
 from memwatch.model.wording import how_it_ended
@@ -46,7 +46,3 @@ class WorkerProcess:
         self._process.kill()
         self._process.wait()
         self.connection.close()
-
-
-def connection_from(fd: int) -> Connection:
-    return Connection(fd)

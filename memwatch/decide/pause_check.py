@@ -35,10 +35,8 @@ def runaway(
     """
     if headroom_bytes is None or headroom_bytes >= -reserve_bytes / 2:
         return None
-    before = {(p.pid, p.start_ticks): p.rss_bytes + p.swap_bytes for p in first.job}
-    grown = [
-        (p.rss_bytes + p.swap_bytes - before.get((p.pid, p.start_ticks), 0), p) for p in now.job if p.pid in not_stopped
-    ]
+    before = {(p.pid, p.start_ticks): p.taken_bytes for p in first.job}
+    grown = [(p.taken_bytes - before.get((p.pid, p.start_ticks), 0), p) for p in now.job if p.pid in not_stopped]
     grown_bytes, process = max(grown, key=lambda pair: pair[0], default=(0, None))
     if process is None or grown_bytes < SMALLEST_GROWTH_BYTES:
         return None

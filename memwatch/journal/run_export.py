@@ -140,11 +140,11 @@ def _of_known(function: Callable[[list[float]], float], values: list[int | None]
 def _biggest_other(others: tuple[Process, ...] | None) -> dict[str, object]:
     if not others:
         return {}
-    biggest = max(others, key=lambda process: process.rss_bytes + process.swap_bytes)
+    biggest = max(others, key=lambda process: process.taken_bytes)
     return {
         "biggest_other_pid": biggest.pid,
         "biggest_other_name": program_name(biggest.command),
-        "biggest_other_bytes": biggest.rss_bytes + biggest.swap_bytes,
+        "biggest_other_bytes": biggest.taken_bytes,
     }
 
 

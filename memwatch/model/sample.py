@@ -97,6 +97,11 @@ class Process:
     name: str | None = None  # that a forked process gave itself, where it differs from its parent's
 
     @property
+    def taken_bytes(self) -> int:
+        """RSS and swap, as top and ps show them: what views sort by. A shared page counts in every process."""
+        return self.rss_bytes + self.swap_bytes
+
+    @property
     def ram_bytes(self) -> int:
         return self.rss_bytes if self.own_bytes is None else self.own_bytes
 

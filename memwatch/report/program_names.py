@@ -44,7 +44,7 @@ class Programs:
 
     def _see(self, process: Process, t: float, is_jobs: bool) -> None:
         key = (process.pid, process.start_ticks)
-        size_bytes = process.rss_bytes + process.swap_bytes
+        size_bytes = process.taken_bytes
         known = self._followed.get(key)
         if known is None:
             self._followed[key] = Program(

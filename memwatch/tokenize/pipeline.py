@@ -131,10 +131,6 @@ class Pipeline:
             self._selector.register(channel, selectors.EVENT_READ, channel)
 
     @property
-    def holds_tokens(self) -> bool:
-        return self._held is not None
-
-    @property
     def _totals(self) -> Totals:
         return self._tally.totals
 

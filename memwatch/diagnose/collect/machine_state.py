@@ -7,7 +7,7 @@ from dataclasses import replace
 from memwatch.diagnose.evidence import Disk, Settings, State
 from memwatch.diagnose.findings import Source
 from memwatch.model.programs import program_name
-from memwatch.model.sample import Process, Sample
+from memwatch.model.sample import Sample
 from memwatch.model.units import KIB, MIB, format_duration, format_size
 from memwatch.on_linux import IS_LINUX
 from memwatch.probe.files import number_after, read_file, read_number
@@ -71,15 +71,11 @@ def state_source(state: State) -> Source:
     if state.dirty_bytes is not None and state.dirty_bytes >= MUCH_DIRTY_BYTES:
         words.append(f"{format_size(state.dirty_bytes)} of dirty pages")
     words += [f"{name} {value}" for name, value in known.items() if value is not None]
-    biggest = [f"{process.command} {format_size(_taken(process))}" for process in (state.sample.others or ())[:3]]
+    biggest = [f"{process.command} {format_size(process.taken_bytes)}" for process in (state.sample.others or ())[:3]]
     if biggest:
         words.append(f"largest now: {', '.join(biggest)}")
     missing = None if memory is not None else "memory cannot be read"
     return Source("this machine now", found="; ".join(words) or None, missing=missing)
-
-
-def _taken(process: Process) -> int:
-    return process.rss_bytes + process.swap_bytes
 
 
 def _dirty_limit(settings: Settings) -> str | None:

@@ -25,10 +25,9 @@ class GpuSums:
             if not gpu.asleep:
                 self._awake.add(gpu.index)
             if gpu.used_fraction is not None:
-                use = self._uses.setdefault(gpu.index, [0.0, 0.0, 0.0])  # sum, count, most
+                use = self._uses.setdefault(gpu.index, [0.0, 0.0])  # sum, count
                 use[0] += gpu.used_fraction
                 use[1] += 1
-                use[2] = max(use[2], gpu.used_fraction)
             if gpu.memory_used_bytes is not None:
                 self._memory[gpu.index] = max(self._memory.get(gpu.index, (-1, t)), (gpu.memory_used_bytes, t))
 
@@ -40,7 +39,6 @@ class GpuSums:
         return GpuUse(
             name=last.name,
             mean_used_fraction=None if use is None else use[0] / use[1],
-            most_used_fraction=None if use is None else use[2],
             most_memory_bytes=None if memory is None else memory[0],
             memory_total_bytes=last.memory_total_bytes,
             most_memory_t=None if memory is None else memory[1],

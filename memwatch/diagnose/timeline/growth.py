@@ -84,7 +84,7 @@ class Growths:
         return found
 
     def _see(self, process: Process, t: float) -> None:
-        now = (process.rss_bytes + process.swap_bytes, t)
+        now = (process.taken_bytes, t)
         track = self._tracks.get((process.pid, process.start_ticks))
         if track is None:
             key = (process.pid, process.start_ticks)

@@ -25,7 +25,6 @@ class GpuUse:
 
     name: str
     mean_used_fraction: float | None
-    most_used_fraction: float | None
     most_memory_bytes: int | None
     memory_total_bytes: int | None
     most_memory_t: float | None

@@ -107,7 +107,7 @@ def _paused(picture: Picture, pause: Pause, look: Look) -> list[str]:
     # Below a limit, what programs outside of it take makes no difference.
     is_below_limit = picture.room is not None and picture.room.is_limit
     if pause.by != "user" and not is_below_limit and (biggest := others.biggest(picture)) is not None:
-        parts.append(f"; {others.name(biggest)} uses {size(others.taken_bytes(biggest))}")
+        parts.append(f"; {others.name(biggest)} uses {size(biggest.taken_bytes)}")
     return [head, *parts]
 
 

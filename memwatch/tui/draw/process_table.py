@@ -57,7 +57,7 @@ def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -
     parents = {one.row.process.pid: one.row.process for one in found}
     drawn += [cut(_row(one, parents, look, columns), width) for one in shown]
     if left:
-        taken = sum(one.row.process.rss_bytes + one.row.process.swap_bytes for one in left)
+        taken = sum(one.row.process.taken_bytes for one in left)
         drawn.append(line(Span(f"{look.glyphs.ellipsis} {len(left)} more, {size(taken)}".rjust(19), "dim")))
     elif look.frame != Frame.BOX and len(drawn) < height and picture.has_job:
         drawn.append(others.one_line(picture, width))  # Where they have no panel of their own.

@@ -84,7 +84,7 @@ def _key(row: ProcessRow, order: SortOrder) -> float:
     process = row.process
     match order:
         case SortOrder.MEMORY:
-            return process.rss_bytes + process.swap_bytes
+            return process.taken_bytes
         case SortOrder.CPU:
             return row.cpu_fraction or 0.0
         case SortOrder.DISK:

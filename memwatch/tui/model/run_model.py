@@ -147,7 +147,7 @@ class RunModel:
             return self._now.processes
         else:
             shown, before = latest.others, () if earlier is None else earlier.others or ()
-        self._trends.add(latest.t, [(_key(process), process.rss_bytes + process.swap_bytes) for process in shown])
+        self._trends.add(latest.t, [(_key(process), process.taken_bytes) for process in shown])
         rows = process_rows(shown, before, span_s)
         return tuple(replace(row, trend=self._trends.of(_key(row.process))) for row in rows)
 
