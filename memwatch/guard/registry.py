@@ -168,7 +168,7 @@ class Registry:
         while (
             len(parents) < MOST_PARENTS
             and (status := read_stat(pid, self._proc_root)) is not None
-            and status.parent_pid > 1
+            and status.parent_pid > 0  # In a container the first process can be a guard.
         ):
             pid = status.parent_pid
             parents.append(pid)

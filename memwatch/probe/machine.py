@@ -178,9 +178,7 @@ class Machine:
         exact = None if self._job_cgroup is None else self._job_cgroup.shmem_bytes()
         if exact is not None:
             return max(exact - totals.own_shmem_bytes, 0)
-        written = totals.off_disk_bytes
-        touched = None if written is None else written + totals.mapped_shmem_bytes
-        return self._files_in_ram.estimate(memory, limits, touched, totals.own_shmem_bytes)
+        return self._files_in_ram.estimate(memory, limits, totals)
 
     def _job_counters(self) -> JobCounters:
         own = None if self._job_cgroup is None else self._job_cgroup.counters()

@@ -117,6 +117,8 @@ class JobTotals:
     mapped_shmem_bytes: int  # a page that several processes have mapped counts for each
     own_shmem_bytes: int
     untouched_bytes: int | None = None  # None: nobody has looked, or the system does not show it
+    minor_faults: int = 0
+    held_bytes: int = 0  # anonymous memory in RAM and in swap; what several processes share counts for each
 
 
 class Members:
@@ -133,6 +135,7 @@ class Members:
         self._changed_s = float("-inf")
         self._wanted_keys: frozenset[Key] = frozenset()
         self._faults = JobTotal()
+        self._minor_faults = JobTotal()
         self._off_disk = JobTotal()
         self._fresh_transfers: set[Key] = set()
         self._knows_transfers = False
@@ -315,6 +318,10 @@ class Members:
             mapped_shmem_bytes=sum(member.reading.shmem_bytes for member in members),
             own_shmem_bytes=sum(member.memory.own_shmem_bytes for member in members),
             untouched_bytes=sum(member.reading.untouched_bytes for member in members),
+            minor_faults=self._minor_faults.update(
+                {member.key: member.reading.stat.minor_faults for member in members}, parents
+            ),
+            held_bytes=sum(member.held_bytes for member in members),
         )
 
     def _process(self, member: Member) -> Process:

@@ -25,6 +25,7 @@ class Stat(NamedTuple):
     start_ticks: int
     major_faults: int = 0
     children_major_faults: int = 0  # of children that ended and were waited for
+    minor_faults: int = 0  # with those of such children
     # Where the kernel put code, stack and arguments at the last exec. A forked process has those of its parent, and
     # after an exec they are others. b"" where only the owner may see them.
     image: bytes = b""
@@ -61,6 +62,7 @@ def parse_stat(text: bytes) -> Stat:
         start_ticks=int(fields[19]),
         major_faults=int(fields[9]),
         children_major_faults=int(fields[10]),
+        minor_faults=int(fields[7]) + int(fields[8]),
         image=_image(fields),
     )
 

@@ -27,8 +27,12 @@ def folder() -> Iterator[Path]:
 
 
 def test_a_file_in_tmpfs_is_the_jobs_also_after_its_writer_ended(folder: Path) -> None:
-    write = f"dd if=/dev/zero of={folder}/file bs=1M count=300 2>/dev/null; echo written; sleep 600"
+    wait = f"while ! [ -e {folder}/go ]; do sleep 0.05; done"
+    write = f"{wait}; dd if=/dev/zero of={folder}/file bs=1M count=300 2>/dev/null; echo written; sleep 600"
     with watched(1000 * MIB, "sh", "-c", write) as run:
+        # What is written before is known from the machine's memory, in which other tests work, too.
+        run.until(lambda sample: sample.job_files_bytes == 0, "the first estimate")
+        (folder / "go").touch()
         assert run.line() == "written"
         sample = run.until_close()
         assert sample.job_files_bytes is not None
@@ -50,6 +54,24 @@ def test_a_memfd_is_the_jobs() -> None:
         assert run.line() == "written"
         sample = run.until_close()
         assert sample.job_bytes > 280 * MIB
+
+
+def test_files_that_were_filled_through_mappings_are_the_jobs(folder: Path) -> None:
+    """As processes leave them to each other: made, filled, closed, and forgotten by whoever should remove them."""
+    script = f"""
+    import mmap, time
+    for name in range(15):
+        with open(f"{folder}/{{name}}", "w+b") as file:
+            file.truncate(20 << 20)
+            with mmap.mmap(file.fileno(), 20 << 20) as pages:
+                pages[:] = bytes(20 << 20)
+                time.sleep(0.15)
+    print("written", flush=True)
+    time.sleep(600)
+    """
+    with watched(1000 * MIB, script) as run:
+        assert run.line() == "written"
+        run.until(lambda sample: (sample.job_files_bytes or 0) > 250 * MIB, "that they are the job's")
 
 
 def test_a_neighbour_that_fills_tmpfs_is_not_blamed_on_the_job(folder: Path) -> None:
