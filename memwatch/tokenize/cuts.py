@@ -146,8 +146,11 @@ class TextCuts:
         self.boundary_reach_bytes = CELL_BYTES if separator is None else LONGEST_RECORD_BYTES
 
     def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> BlockCut | None:
-        # An inexact cut may lie a few bytes past the cell's end, so unless the input ends here, keep those in view.
-        limit = min(limit, len(window) if at_end else len(window) - CELL_EDGE_BYTES)
+        # An inexact cut may lie a few bytes past the cell's end, or after the separator that the cell's end falls into:
+        # unless the input ends here, keep those in view.
+        limit = min(limit, len(window) if at_end else len(window) - self._margin)
+        if limit <= 0:
+            return None
         at = self._first_inexact(window, origin, limit)
         if at is not None:
             return BlockCut(at, inexact=True)

@@ -165,11 +165,8 @@ def _shuffled_tokens(
         if isinstance(task, BatchTask):
             block = EncodedBlock(np.dtype(encoding.dtype).newbyteorder("<"))
             add_batch(block, task, opener, encoder, OpenFiles(), lambda: None)
-            yield (
-                mark,
-                f"turn {task.turn} of --shuffle {settings.shuffle}",
-                np.frombuffer(block.data("train"), block.dtype),
-            )
+            tokens = b"".join(block.data("train", 0, block.nbytes("train")))
+            yield mark, f"turn {task.turn} of --shuffle {settings.shuffle}", np.frombuffer(tokens, block.dtype)
 
 
 def _shuffled_source(inputs: list[Input], settings: TokenizeSettings, start: ReadPosition) -> ShuffledSource:

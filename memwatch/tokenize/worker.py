@@ -119,11 +119,17 @@ class EncodedBlock:
     def tokens(self, split: str) -> int:
         return sum(len(part) for part in self._parts[split])
 
-    def data(self, split: str) -> memoryview:
-        parts = self._parts[split]
-        if len(parts) > 1:
-            self._parts[split] = parts = [np.concatenate(parts)]
-        return parts[0].data.cast("B") if parts and len(parts[0]) else memoryview(b"")
+    def data(self, split: str, start: int, end: int) -> list[memoryview]:
+        """Bytes of the tokens from one place among them to another, in the parts in which they were made."""
+        found, at = [], 0
+        for part in self._parts[split]:
+            if at < end and at + part.nbytes > start:
+                found.append(part.data.cast("B")[max(start - at, 0) : end - at])
+            at += part.nbytes
+        return found
+
+    def nbytes(self, split: str) -> int:
+        return self.tokens(split) * self.dtype.itemsize
 
     def starts(self, split: str) -> npt.NDArray[np.uint32]:
         parts = self._starts[split]
@@ -259,7 +265,7 @@ class Worker:
             send(self._connection, BlockFailed(task.number, str(error), is_broken=True))
             return
         self._held[task.number] = block
-        self._held_bytes += len(block.data("train")) + len(block.data("val"))
+        self._held_bytes += block.nbytes("train") + block.nbytes("val")
         send(self._connection, block.report(task.number, task.slot if isinstance(task, SlotTask) else None))
 
     def _slot_piece(self, task: SlotTask) -> Piece:
@@ -278,11 +284,11 @@ class Worker:
         began_s = time.monotonic()
         block = self._held.pop(place.number)
         for split, places in (("train", place.train), ("val", place.val)):
-            data = block.data(split)
-            self._held_bytes -= len(data)
+            self._held_bytes -= block.nbytes(split)
             for path, offset, start, end in places:
                 try:
-                    _write_at(self._output(path), data[start:end], offset)
+                    for data in block.data(split, start, end):
+                        offset += _write_at(self._output(path), data, offset)
                 except OSError as error:
                     send(self._connection, WriteFailed(error.errno or errno.EIO, path))
                     return
@@ -334,10 +340,13 @@ class Worker:
             return Footers(number, (), str(error))
 
 
-def _write_at(fd: int, data: memoryview, offset: int) -> None:
-    while data:
-        written = os.pwrite(fd, data, offset)
-        data, offset = data[written:], offset + written
+def _write_at(fd: int, data: memoryview, offset: int) -> int:
+    """Returns how much that was."""
+    left = data
+    while left:
+        written = os.pwrite(fd, left, offset)
+        left, offset = left[written:], offset + written
+    return len(data)
 
 
 def main(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memwatch.tokenize import cuts as cuts_module
-from memwatch.tokenize.cuts import SAFE, RecordCuts, TextCuts
+from memwatch.tokenize.cuts import SAFE, RecordCuts, TextCuts, View
 from memwatch.tokenize.documents import TextSeparator, separator_named
 from memwatch.tokenize.vocabulary import encoding_named, rank_file, reference
 from tests.nasty import nasty_bytes, nasty_text
@@ -119,6 +119,36 @@ def test_a_separator_is_not_torn_apart() -> None:
     # THEN no cut lies inside a separator
     inside = {at + i for at in range(len(data)) if data.startswith(separator, at) for i in range(1, len(separator))}
     assert not inside & set(ends)
+
+
+@pytest.mark.parametrize("documents", ["<|endoftext|>", "xyzzyxyzzyx", "xyzzzzzzz", "xx", "é中文", " 12 "])
+@given(data=st.data())
+@settings(max_examples=200, deadline=None)
+def test_no_cut_tears_a_separator_apart_where_a_text_has_no_other_cuts(documents: str, data: st.DataObject) -> None:
+    # GIVEN runs without a safe cut, longer and shorter than a cell, with separators and parts of them in between
+    parts = [*(documents[:end].encode() for end in range(1, len(documents) + 1)), documents.encode(), b"x" * 9, b"xy", b"z"]
+    text = b"".join(data.draw(st.lists(st.sampled_from(parts), max_size=40)))
+    limits = data.draw(st.lists(st.integers(1, 90), min_size=1, max_size=4))
+    offset = data.draw(st.integers(0, len(text)))
+    separator = separator_named(documents)
+    assert separator is not None
+    cuts = TextCuts(data.draw(st.sampled_from(["gpt2", "cl100k"])), separator)
+    inside, at = set(), 0
+    while (at := text.find(documents.encode(), at)) >= 0:
+        inside |= set(range(at + 1, at + len(documents.encode())))
+        at += len(documents.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cuts_module, "CELL_BYTES", 32)
+        # WHEN it is cut into blocks, and a range of it begins anywhere
+        ends, inexact = _chain(cuts, text, limits)
+        first = cuts.first_cut(View(text, 0, at_end=True), offset)
+        _, as_one = _chain(cuts, text, [1000])
+    # THEN no cut lies inside a separator, and inexact cuts do not depend on the sizes of blocks
+    assert not inside & set(ends)
+    assert first is not None
+    assert first.at not in inside
+    assert inexact == as_one
+    assert not first.inexact or first.at in inexact
 
 
 def test_records_are_never_cut() -> None:
