@@ -10,12 +10,12 @@ Where a whole cell of `CELL_BYTES` has no safe cut, the text is cut at the cell'
 inexact: it may change a token, so it is counted; and it too depends on the text alone.
 """
 
-import re
 from dataclasses import dataclass
 from typing import Protocol
 
 from memwatch.model.units import MIB
 from memwatch.tokenize.documents import MOST_OVERLAPS, Separator
+from memwatch.tokenize.safe_cuts import CutSearch, safe_cuts
 
 CELL_BYTES = 1 * MIB
 LONGEST_RECORD_BYTES = 16 * MIB
@@ -25,65 +25,6 @@ CELL_EDGE_BYTES = 4
 
 # How many spaces from the end the quick search tries before the thorough one.
 QUICK_TRIES = 64
-
-# Characters that are certainly letters, whatever the version of Unicode: kana, CJK ideographs, Hangul syllables.
-_IDEOGRAPH = (
-    rb"\xe3(?:\x81[\x81-\xbf]|\x82[\x80-\x96\xa1-\xbf]|\x83[\x80-\xba])"
-    rb"|\xe4[\xb8-\xbf][\x80-\xbf]|[\xe5-\xe8][\x80-\xbf]{2}|\xe9[\x80-\xbd][\x80-\xbf]"
-    rb"|\xea[\xb0-\xbf][\x80-\xbf]|[\xeb\xec][\x80-\xbf]{2}|\xed[\x80-\x9d][\x80-\xbf]"
-)
-# Punctuation, without the apostrophe that may begin a contraction: ASCII, 、。「」『』【】 and ！，：；？
-_PUNCTUATION = rb"[!-&(-/:-@\[-`{-~]|\xe3\x80[\x81\x82\x8c-\x91]|\xef\xbc[\x81\x8c\x9a\x9b\x9f]"
-# Complete characters of more than one byte that are certainly not white space. U+1680 is a space, and U+180E was one.
-_WIDE_NONSPACE = (
-    rb"[\xc3-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|\xe2\x80[\x90-\xa7]"
-    rb"|\xe1(?:[\x80-\x99\x9b-\x9f\xa1-\xbf][\x80-\xbf]|\x9a[\x81-\xbf]|\xa0[\x80-\x8d\x8f-\xbf])"
-    rb"|\xe3(?:\x80[\x81-\xbf]|[\x81-\xbf][\x80-\xbf])|[\xe4-\xec][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]"
-    rb"|\xef[\xbc\xbd][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}"
-)
-_NONSPACE = rb"[!-~]|" + _WIDE_NONSPACE
-
-# A cut is the end of a match.
-_EVERYWHERE = (
-    rb"(?:" + _NONSPACE + rb")(?= )",
-    rb"(?:[A-Za-z0-9]|" + _IDEOGRAPH + rb")(?=" + _PUNCTUATION + rb")",
-    rb"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])",
-)
-_GPT2_ONLY = (
-    rb"(?:" + _NONSPACE + rb")(?=[\t-\r])",
-    rb"(?:" + _PUNCTUATION + rb")(?=[A-Za-z]|" + _IDEOGRAPH + rb")",
-)
-# Outside gpt2 a run of white space is divided after its last line end, and only punctuation that line ends follow takes
-# them with it; o200k takes slashes too. So whatever else begins a line begins a pretoken.
-_NOT_GPT2 = (rb"[\r\n](?=[!-.0-~]|" + _WIDE_NONSPACE + rb")",)
-_LONGEST_BEFORE_BYTES = 4
-_LONGEST_AFTER_BYTES = 4
-
-# By the pre-tokenizer of the encoding, as vocabulary.py names it. The first rule is the one before a space.
-_RULES = {
-    "gpt2": _EVERYWHERE + _GPT2_ONLY,
-    "cl100k": _EVERYWHERE + _NOT_GPT2,
-    "o200k": _EVERYWHERE + _NOT_GPT2,
-}
-SAFE = {pretokenizer: re.compile(b"|".join(rules)) for pretokenizer, rules in _RULES.items()}
-
-
-def safe_cuts(pretokenizer: str, whole_texts: tuple[str, ...]) -> re.Pattern[bytes]:
-    """By the rules that never cut one of these texts."""
-    if not whole_texts:
-        return SAFE[pretokenizer]
-    texts = [text.encode() for text in whole_texts]
-    return re.compile(b"|".join(rule for rule in _RULES[pretokenizer] if not _cuts_any(rule, texts)))
-
-
-def cuts_beside_spaces(pretokenizer: str, whole_texts: tuple[str, ...]) -> bool:
-    """Whether the first rule, without which most texts have no cuts, never cuts one of these texts."""
-    return not _cuts_any(_RULES[pretokenizer][0], [text.encode() for text in whole_texts])
-
-
-def _cuts_any(rule: bytes, texts: list[bytes]) -> bool:
-    return any(match.end() < len(text) for text in texts for match in re.finditer(rule, text))
-
 
 # How far from the edge of a view a rule may look.
 MARGIN_BYTES = 4
@@ -140,7 +81,7 @@ class Cuts(Protocol):
 
 class TextCuts:
     def __init__(self, pretokenizer: str, separator: Separator | None, whole_texts: tuple[str, ...] = ()) -> None:
-        self._safe = safe_cuts(pretokenizer, whole_texts)
+        self._safe = CutSearch(safe_cuts(pretokenizer, whole_texts))
         self._separator = separator
         self._margin = MARGIN_BYTES + (0 if separator is None else separator.longest_bytes)
         self.boundary_reach_bytes = CELL_BYTES if separator is None else LONGEST_RECORD_BYTES
@@ -161,7 +102,7 @@ class TextCuts:
             if boundary is not None:
                 return BlockCut(boundary)
             limit = min(limit, self._before_separator(window))
-        at = self._last_space(window, limit) or self._last_safe(window, limit)
+        at = self._last_space(window, limit) or self._safe.last(window, limit)
         return None if at is None else BlockCut(at)
 
     def in_document(self, window: bytes, at: int) -> bool:
@@ -197,7 +138,7 @@ class TextCuts:
         if self._separator is not None:
             found = self._separator.local_boundary(view.data, at)
         else:
-            found = self._first_safe(view.data, at, len(view.data) - (0 if view.at_end else self._margin))
+            found = self._safe.first(view.data, at, len(view.data) - (0 if view.at_end else self._margin))
         return None if found is None else view.origin + found
 
     def last_boundary(self, view: View, start: int, goal: int) -> int:
@@ -211,7 +152,7 @@ class TextCuts:
         boundary = None if self._separator is None else self._separator.local_boundary(data, at)
         if boundary is not None:
             end = min(end, boundary + 1)
-        while (found := self._first_safe(data, at, end)) is not None:
+        while (found := self._safe.first(data, at, end)) is not None:
             if self._separator is None or found == boundary or not self._separator.is_inside(data, found):
                 return found
             at = found + 1
@@ -234,7 +175,7 @@ class TextCuts:
     def _has_cut(self, window: bytes, start: int, end: int) -> bool:
         if start <= 0:
             return True  # The window starts inside the cell, and it starts at a cut.
-        if self._first_safe(window, start, end) is not None:
+        if self._safe.first(window, start, end) is not None:
             return True
         boundary = None if self._separator is None else self._separator.local_boundary(window, start)
         return boundary is not None and boundary < end
@@ -250,13 +191,6 @@ class TextCuts:
                 at += 1
         return at
 
-    def _first_safe(self, window: bytes, start: int, end: int) -> int | None:
-        begin = max(start - _LONGEST_BEFORE_BYTES, 0)
-        for match in self._safe.finditer(window, begin, min(end + _LONGEST_AFTER_BYTES, len(window))):
-            if match.end() >= max(start, 1):
-                return match.end() if match.end() < end else None
-        return None
-
     def _last_space(self, window: bytes, limit: int) -> int | None:
         """The usual case, quickly: a space after an ASCII character, within the last few words."""
         at = limit
@@ -267,18 +201,6 @@ class TextCuts:
             if 0x21 <= window[at - 1] <= 0x7E:
                 return at
         return None
-
-    def _last_safe(self, window: bytes, limit: int) -> int | None:
-        reach = 4096
-        while True:
-            start = max(limit - reach, 0)
-            found = None
-            for match in self._safe.finditer(window, start, min(limit + _LONGEST_AFTER_BYTES, len(window))):
-                if match.end() <= limit:
-                    found = match.end()
-            if found is not None or start == 0:
-                return found
-            reach *= 16
 
 
 class RecordCuts:

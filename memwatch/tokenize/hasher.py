@@ -151,8 +151,8 @@ class Hasher:
 
 
 def sha256_of(path: Path) -> str:
-    """One thread reads while another hashes, so that of disk and SHA-256 the slower one counts, not both. `verify` reads
-    several files at once with it; a single one takes as long as its SHA-256, which has no parts."""
+    """One thread reads while another hashes, so that of disk and SHA-256 the slower one counts, not both. `verify`
+    reads several files at once with it; a single one takes as long as its SHA-256, which has no parts."""
     digest, free, read = hashlib.sha256(), Queue[bytearray](), Queue[memoryview | Exception]()
     for _ in range(2):
         free.put(bytearray(READ_BYTES))

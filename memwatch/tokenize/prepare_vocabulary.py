@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from memwatch.errors import MemwatchError, UsageError
-from memwatch.tokenize.cuts import cuts_beside_spaces
 from memwatch.tokenize.document_mark import MARK
+from memwatch.tokenize.safe_cuts import cuts_beside_spaces
 from memwatch.tokenize.split_patterns import cuts_of_pre_tokenizer, pattern_named, pattern_with
 from memwatch.tokenize.vocabulary import VocabularyKind
 

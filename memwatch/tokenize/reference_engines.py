@@ -5,8 +5,8 @@ import os
 import numpy as np
 
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.cuts import safe_cuts
 from memwatch.tokenize.engines import ReferenceEngine, Tokens
+from memwatch.tokenize.safe_cuts import safe_cuts
 from memwatch.tokenize.vocabulary import Encoding
 from memwatch.tokenize.vocabulary_file import file_content
 

@@ -23,7 +23,7 @@ def _cased(suffix: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SplitPattern:
-    """`cuts` names the safe cuts (cuts.SAFE), `gigatoken` the pre-tokenizer of that library."""
+    """`cuts` names the safe cuts (safe_cuts.PRETOKENIZERS), `gigatoken` the pre-tokenizer of that library."""
 
     name: str
     regex: str

@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memwatch.tokenize import cuts as cuts_module
-from memwatch.tokenize.cuts import SAFE, RecordCuts, TextCuts, View
+from memwatch.tokenize import safe_cuts as safe_cuts_module
+from memwatch.tokenize.cuts import RecordCuts, TextCuts, View
 from memwatch.tokenize.documents import TextSeparator, separator_named
+from memwatch.tokenize.safe_cuts import PRETOKENIZERS, CutSearch, safe_cuts
 from memwatch.tokenize.vocabulary import encoding_named, rank_file, reference
 from tests.nasty import nasty_bytes, nasty_text
 
@@ -38,23 +40,23 @@ def encoders() -> dict[str, tiktoken.Encoding]:
     }
 
 
-@pytest.mark.parametrize("pretokenizer", SAFE)
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
 @given(text=nasty_text)
 @settings(max_examples=500, deadline=None)
 def test_safe_cuts_do_not_change_tokens(pretokenizer: str, text: str, encoders: dict[str, tiktoken.Encoding]) -> None:
     encode = encoders[pretokenizer].encode_ordinary
     whole = encode(text)
     data = text.encode()
-    for match in SAFE[pretokenizer].finditer(data):
+    for match in safe_cuts(pretokenizer).finditer(data):
         left, right = data[: match.end()].decode(), data[match.end() :].decode()
         assert encode(left) + encode(right) == whole, (left, right)
 
 
-@pytest.mark.parametrize("pretokenizer", SAFE)
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
 @pytest.mark.parametrize("text", ["foo\n\nbar", "foo  bar", "it's", "x \u3000 y", "12345", "日本語"])
 def test_unsafe_places_are_not_cut(pretokenizer: str, text: str, encoders: dict[str, tiktoken.Encoding]) -> None:
     encode = encoders[pretokenizer].encode_ordinary
-    cut_at = {match.end() for match in SAFE[pretokenizer].finditer(text.encode())}
+    cut_at = {match.end() for match in safe_cuts(pretokenizer).finditer(text.encode())}
     for at in range(1, len(text.encode())):
         try:
             left, right = text.encode()[:at].decode(), text.encode()[at:].decode()
@@ -62,6 +64,22 @@ def test_unsafe_places_are_not_cut(pretokenizer: str, text: str, encoders: dict[
             assert at not in cut_at
         else:
             assert at not in cut_at or encode(left) + encode(right) == encode(text)
+
+
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
+@given(data=nasty_bytes, start=st.integers(0, 200), end=st.integers(0, 200), most=st.integers(0, 20))
+@settings(max_examples=500, deadline=None)
+def test_a_long_search_finds_what_the_pattern_finds(
+    pretokenizer: str, data: bytes, start: int, end: int, most: int
+) -> None:
+    start, end = min(start, len(data)), min(end, len(data))
+    ends = [match.end() for match in safe_cuts(pretokenizer).finditer(data)]
+    search = CutSearch(safe_cuts(pretokenizer))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in (("NEAR_BYTES", 4), ("PART_BYTES", 16), ("MOST_PLACES", most)):
+            patch.setattr(safe_cuts_module, name, size)
+        assert search.first(data, start, end) == min((at for at in ends if start <= at < end), default=None)
+        assert search.last(data, end) == max((at for at in ends if at <= end), default=None)
 
 
 def _chain(cuts: TextCuts, data: bytes, limits: list[int]) -> tuple[list[int], list[int]]:
@@ -126,7 +144,13 @@ def test_a_separator_is_not_torn_apart() -> None:
 @settings(max_examples=200, deadline=None)
 def test_no_cut_tears_a_separator_apart_where_a_text_has_no_other_cuts(documents: str, data: st.DataObject) -> None:
     # GIVEN runs without a safe cut, longer and shorter than a cell, with separators and parts of them in between
-    parts = [*(documents[:end].encode() for end in range(1, len(documents) + 1)), documents.encode(), b"x" * 9, b"xy", b"z"]
+    parts = [
+        *(documents[:end].encode() for end in range(1, len(documents) + 1)),
+        documents.encode(),
+        b"x" * 9,
+        b"xy",
+        b"z",
+    ]
     text = b"".join(data.draw(st.lists(st.sampled_from(parts), max_size=40)))
     limits = data.draw(st.lists(st.integers(1, 90), min_size=1, max_size=4))
     offset = data.draw(st.integers(0, len(text)))
@@ -162,7 +186,7 @@ def test_records_are_never_cut() -> None:
 def test_every_rule_is_used(real_text: Path) -> None:
     """A rule that never matches would be dead; each side finds cuts where the other does not."""
     data = real_text.read_bytes()[:200_000]
-    cl100k = {m.end() for m in SAFE["cl100k"].finditer(data)}
-    gpt2 = {m.end() for m in SAFE["gpt2"].finditer(data)}
+    cl100k = {m.end() for m in safe_cuts("cl100k").finditer(data)}
+    gpt2 = {m.end() for m in safe_cuts("gpt2").finditer(data)}
     assert gpt2 - cl100k
     assert cl100k - gpt2

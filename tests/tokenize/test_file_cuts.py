@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memwatch.tokenize.cuts import BlockCut, View, safe_cuts
+from memwatch.tokenize.cuts import BlockCut, View
 from memwatch.tokenize.document_cuts import WholeDocumentCuts
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.prepare_vocabulary import found_in
+from memwatch.tokenize.safe_cuts import safe_cuts
 from tests.nasty import fragments, nasty_text
 from tests.vocabularies import vocabulary
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from memwatch.tokenize.cuts import CELL_BYTES, SAFE, TextCuts
+from memwatch.tokenize.cuts import CELL_BYTES, TextCuts
+from memwatch.tokenize.safe_cuts import PRETOKENIZERS
 
 SIZE_BYTES = 2 * CELL_BYTES + 1000
 # (first letter, last letter, what stands between words). Khmer, Burmese, Thai, Lao and others write none.
@@ -88,7 +89,7 @@ def _text(kind: str) -> bytes:
 @pytest.mark.parametrize("kind", KINDS)
 def test_ordinary_text_is_cut_where_it_is_safe(kind: str) -> None:
     data = _text(kind)
-    for pretokenizer in SAFE:
+    for pretokenizer in PRETOKENIZERS:
         cut = TextCuts(pretokenizer, None).block_end(data, 0, len(data) - 100, at_end=False)
         assert cut is not None
         assert not cut.inexact, pretokenizer
