@@ -18,10 +18,14 @@ class GuardReadings:
     headroom_bytes: int | None = None
     is_paused: bool = False
     done_bytes: int | None = None
-    peak_bytes: int | None = None
     stop_reason: str | None = None
     is_uneventful: bool = True  # no warning, no action
     _offset: int = 0
+
+    def begin(self) -> None:
+        """The next segment: what happened before does not concern it."""
+        self.refresh()
+        self.is_uneventful, self.stop_reason = True, None
 
     def refresh(self) -> None:
         """Read the lines that were added."""
@@ -59,8 +63,6 @@ class GuardReadings:
                     self.is_paused = event.get("action") == "pause"
                 if event.get("action") in ("stop", "kill") and event.get("by") == "guard":
                     self.stop_reason = self.stop_reason or str(event.get("reason"))
-            case "exit":
-                self.peak_bytes = _whole(event.get("peak_job_bytes"))
 
 
 def _whole(value: object) -> int | None:

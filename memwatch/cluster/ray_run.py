@@ -77,7 +77,7 @@ class RayRun:
     def _task(self, joined: JoinedRun, means: TaskMeans, engine: EngineName) -> SegmentTask:
         out = joined.folder.out if is_remote(joined.folder.out) else os.path.abspath(joined.folder.out)
         changed = json.dumps(self._request.settings.changeable())
-        return SegmentTask(out, 0, engine, means.budget_bytes, __version__, self._beat_s, changed)
+        return SegmentTask(out, 0, engine, means.budget_bytes, __version__, self._beat_s, joined.plan.sha256, changed)
 
     def _work(self, joined: JoinedRun, pool: RayPool) -> int | None:
         sizes = segment_sizes(joined.plan)

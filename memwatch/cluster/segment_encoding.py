@@ -88,7 +88,7 @@ class SegmentEncoding:
         self._opener = BlockOpener(inputs, self.settings, self.encoding)
         self._segments = [Segment(*segment) for segment in plan.segments]
         self._files = OpenFiles()
-        self._budget_bytes = budget_bytes
+        self._budget_bytes = self._full_budget_bytes = budget_bytes
         self._dtype = np.dtype(self.encoding.dtype).newbyteorder("<")
 
     def encoded(self, number: int, counts: SegmentCounts) -> Iterator[tuple[str, bytes, bytes]]:
@@ -109,6 +109,9 @@ class SegmentEncoding:
     def shrink(self) -> None:
         """From another thread: renew the engine after every piece, which frees its caches."""
         self._budget_bytes = 0
+
+    def grow(self) -> None:
+        self._budget_bytes = self._full_budget_bytes
 
     def _pieces(self, segment: Segment) -> Iterator[Piece]:
         source = self._opener.inputs[segment.input]

@@ -15,6 +15,7 @@ class SegmentTask:
     budget_bytes: int
     version: str
     beat_s: float
+    plan_sha256: str  # of plan.json: what was loaded for another plan is not used for this one
     changed_settings: str = "{}"  # JSON: what may differ from the plan
 
 

@@ -34,6 +34,8 @@ class SegmentWorker:
         plan = self._folder.load_plan()
         if plan is None:
             raise MemwatchError(f"{self._folder.plan_address} is missing; another process has finished the run")
+        if order.plan_sha256 not in (None, plan.sha256):
+            raise MemwatchError(f"{self._folder.plan_address} is the plan of another run, started meanwhile")
         self._encoding = SegmentEncoding(
             plan,
             order.engine,
@@ -50,6 +52,10 @@ class SegmentWorker:
     def shrink(self) -> None:
         """Memory is short: keep nothing that can be computed again."""
         self._encoding.shrink()
+
+    def grow(self) -> None:
+        """The next segment may take its memory again."""
+        self._encoding.grow()
 
     def done(self, number: int, report: Report | None = None) -> SegmentDone | SegmentFailed:
         """`report` is called with the bytes of text that are done."""

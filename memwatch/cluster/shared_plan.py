@@ -1,5 +1,6 @@
 """plan.json: what the run is, agreed upon by all its processes."""
 
+import hashlib
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,10 @@ class SharedPlan:
     def source_of(self, number: int) -> str:
         """The input that a segment is of."""
         return str(self.inputs[Segment(*self.segments[number]).input]["path"])
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.to_json()).hexdigest()
 
     def to_json(self) -> bytes:
         lines = ",\n".join(json.dumps(segment, separators=(",", ":")) for segment in self.segments)

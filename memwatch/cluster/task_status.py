@@ -5,7 +5,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from memwatch.cluster.guard_readings import GuardReadings
+from memwatch.cluster.guarded_tokenizer import GuardedTokenizer
 from memwatch.cluster.kept_journals import KEEP_EVERY_S, KeptJournal
 from memwatch.cluster.nodes import NodeStatus, announce
 from memwatch.cluster.run_folder import RunFolder
@@ -28,18 +28,21 @@ class _Past:
 _past: dict[str, _Past] = {}
 
 
+def node_name(host: str, machine: str) -> str:
+    return f"{host}-{machine[:8]}"
+
+
 class TaskStatus:
-    def __init__(self, task: SegmentTask, machine: str, host: str, readings: GuardReadings) -> None:
-        self.node = f"{host}-{machine[:8]}"
+    def __init__(self, task: SegmentTask, machine: str, host: str, tokenizer: GuardedTokenizer) -> None:
+        node = node_name(host, machine)
         self._task = task
         self._folder = RunFolder(task.out)
-        self._readings = readings
+        self._tokenizer, self._readings = tokenizer, tokenizer.readings
+        self._before_bytes = tokenizer.done_bytes
         self._past = _past.setdefault(task.out, _Past())
         self._past.tasks += 1
-        self._status = NodeStatus(
-            f"{self.node}-{os.getpid()}", host, None, None, 1, running=(task.number,), machine=self.node
-        )
-        self._journal = KeptJournal(self._folder, self.node, task.number, readings.path)
+        self._status = NodeStatus(f"{node}-{os.getpid()}", host, None, None, 1, running=(task.number,), machine=node)
+        self._journal = KeptJournal(self._folder, node, task.number, self._readings.path)
         self._started_s = self._kept_s = time.monotonic()
         self._beat_s = float("-inf")
         self.step()
@@ -59,8 +62,8 @@ class TaskStatus:
     def end(self, is_done: bool) -> None:
         past = self._past
         past.busy_s += time.monotonic() - self._started_s
-        past.done_bytes += self._readings.done_bytes or 0
-        self._readings.done_bytes = 0
+        past.done_bytes += self._tokenizer.done_bytes - self._before_bytes
+        self._before_bytes, self._readings.done_bytes = self._tokenizer.done_bytes, None
         past.done += is_done
         self._started_s = time.monotonic()
         self._announce(replace(self._status, running=(), ended=True))
@@ -74,7 +77,7 @@ class TaskStatus:
     def _announce(self, status: NodeStatus) -> None:
         past, readings = self._past, self._readings
         past.beat += 1
-        done_bytes = past.done_bytes + (readings.done_bytes or 0)
+        done_bytes = past.done_bytes + max((readings.done_bytes or 0) - self._before_bytes, 0)
         busy_s = past.busy_s + time.monotonic() - self._started_s
         shown = replace(
             status,

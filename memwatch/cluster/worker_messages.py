@@ -14,6 +14,7 @@ class WorkerOrder:
     budget_bytes: int
     changed_settings: dict[str, Any] = field(default_factory=dict)  # that may differ from those of the plan
     vocabulary: str | None = None  # the file, where it lies on this machine
+    plan_sha256: str | None = None  # of the plan that is expected
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from tests.helpers import HANG_S
 from tests.leftovers import end_all, marked
 
 MARK = "MEMWATCH_TEST_CLUSTER"
-JOB = "memwatch.cluster.one_segment"  # in the command line of a segment's process
+JOB = "memwatch.cluster.task_tokenizer"  # in the command line of a tokenizer
 
 
 class RayCluster:
@@ -24,7 +24,7 @@ class RayCluster:
 
     def __init__(self, process: "subprocess.Popen[str]", mark: str) -> None:
         self._process = process
-        self._mark = mark
+        self.mark = mark
         self.address: str = self._answer()["address"]
         self.nodes: list[int] = []
 
@@ -43,7 +43,7 @@ class RayCluster:
     def processes(self, word: str) -> list[int]:
         """The pids on all nodes whose command line has this word."""
         found = []
-        for pid in marked(self._mark.encode()):
+        for pid in marked(self.mark.encode()):
             with suppress(OSError):
                 if word.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
                     found.append(pid)

@@ -131,7 +131,7 @@ def test_diagnose_of_a_folder_without_a_run_is_one_sentence(tmp_path: Path) -> N
 
 def test_diagnose_reads_the_journals_of_other_machines(tmp_path: Path) -> None:
     """A segment that the guard of its node has stopped; nothing of this machine enters the verdict."""
-    journal = Journal.open(tmp_path / "journal.jsonl", ["python", "-m", "memwatch.cluster.one_segment"])
+    journal = Journal.open(tmp_path / "journal.jsonl", ["python", "-m", "memwatch.cluster.task_tokenizer"])
     journal.start({}, {}, 1000.0)
     journal.action("stop", [7], "guard", "ok", 1010.0, reason="20 MiB left of the 1.5 GiB memory limit")
     journal.exit(124, 15, "guard", 1011.0)

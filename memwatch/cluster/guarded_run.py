@@ -1,6 +1,6 @@
-"""The process that a task starts: `memwatch run` around one segment, which ends when the task's process ends.
+"""The process that a task starts: `memwatch run` around a tokenizer, which ends when the task's process ends.
 
-    python -m memwatch.cluster.guarded_segment PARENT_PID run ... -- python -m memwatch.cluster.one_segment ...
+    python -m memwatch.cluster.guarded_run PARENT_PID run ... -- python -m memwatch.cluster.task_tokenizer ...
 
 When Ray kills a worker, it kills that process only. This one then gets SIGKILL from the kernel, its guard ends the job,
 and nothing is left on the node.
