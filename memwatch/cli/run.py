@@ -117,7 +117,7 @@ def run(
 def _run(front: Front, command: list[str]) -> int:
     code = front.run()
     if command[1:3] == ["-m", CLUSTER] and front.journal is not None:
-        from memwatch.cluster.guard_view import keep_journal
+        from memwatch.cluster.kept_journals import keep_journal
 
         keep_journal(front.journal, command[3:])
     return code

@@ -8,10 +8,9 @@ from dataclasses import replace
 from memwatch.cluster.kept_journals import keep_problem
 from memwatch.cluster.nodes import NodeStatus, announce
 from memwatch.cluster.rank_run import ATTEMPTS, LISTING_INTERVAL_S, RunProgress, failure_of
-from memwatch.cluster.run_folder import RunFolder
+from memwatch.cluster.run_folder import RunFolder, SharedPlan
 from memwatch.cluster.run_report import RunReporter
 from memwatch.cluster.segment_tasks import TaskPool, TaskResult
-from memwatch.cluster.shared_plan import SharedPlan
 from memwatch.errors import MemwatchError
 from memwatch.storage.retrying import StorageUnavailable
 

@@ -6,14 +6,12 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
-from memwatch.cluster.marks import SegmentFile, SegmentMark
-from memwatch.cluster.run_folder import MANIFEST, RunFolder
+from memwatch.cluster.run_folder import MANIFEST, RunFolder, SegmentFile, SegmentMark, SharedPlan
 from memwatch.cluster.run_manifest import bad_records_of, manifest_from
 from memwatch.cluster.segment_files import starts_in
-from memwatch.cluster.shared_plan import SharedPlan
 from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
-from memwatch.storage.uploading import upload_pieces
+from memwatch.storage.retrying import upload_pieces
 from memwatch.tokenize.bad_records import check_bad_records
 from memwatch.tokenize.formats.format_registry import FORMATS, has_index
 from memwatch.tokenize.settings import TokenizeSettings

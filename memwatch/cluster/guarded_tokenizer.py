@@ -21,6 +21,7 @@ from typing import Any
 from memwatch.cluster.guard_readings import GuardReadings
 from memwatch.cluster.segment_tasks import SegmentTask
 from memwatch.errors import ExitCode
+from memwatch.model.wording import how_it_ended
 
 PREFIX = "memwatch-task-"
 LOCK = "lock"
@@ -96,7 +97,7 @@ class GuardedTokenizer:
     def _problem(self, code: int) -> dict[str, Any]:
         if code == ExitCode.STOPPED:
             return {"problem": f"stopped for memory: {self.readings.stop_reason}"[:TAIL_CHARACTERS]}
-        how = f"was killed by signal {code - 128}" if code > 128 else f"ended with exit code {code}"
+        how = how_it_ended(code, code - 128 if code > 128 else None)
         with open(self._errors, "rb") as file:
             said = " ".join(file.read().decode(errors="replace").split())[-TAIL_CHARACTERS:]
         return {"problem": f"its process {how} {said}".strip()}

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memwatch.cluster.planning import agreed_plan
-from memwatch.cluster.run_folder import MANIFEST, RunFolder
-from memwatch.cluster.shared_plan import SharedPlan
+from memwatch.cluster.run_folder import MANIFEST, RunFolder, SharedPlan
 from memwatch.cluster.shared_vocabulary import share_vocabulary
 from memwatch.errors import MemwatchError, UsageError
 from memwatch.storage.address import parent

@@ -9,10 +9,13 @@ import json
 import os
 import re
 import secrets
+import socket
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
+from memwatch.cluster.ranks import Rank, rank_of
 from memwatch.cluster.run_folder import RunFolder
 from memwatch.errors import MemwatchError
 from memwatch.storage.address import join, name_of, parent
@@ -111,3 +114,22 @@ def found_journals(folder: RunFolder) -> list[FoundJournal]:
         number = None if segment is None else int(segment[1])
         found.append(FoundJournal(info.address, name_of(parent(info.address)), number))
     return sorted(found, key=lambda journal: journal.address)
+
+
+def journal_name(rank: Rank | None) -> str:
+    """The folder of its journal: the same if the rank is started again. None is the driver of a run on Ray."""
+    return f"{socket.gethostname()}-{'driver' if rank is None else f'rank-{rank.number:05d}'}"
+
+
+def keep_journal(path: str, arguments: Sequence[str]) -> None:
+    """At the end of `memwatch run`, whose tokenizer had these arguments: with the exit event, which only the guard
+    knows. A run whose folder cannot be written to has said so."""
+    from memwatch.cluster.rank_command import RANK_COMMAND
+
+    with suppress(MemwatchError, OSError):
+        options = RANK_COMMAND.make_context("tokenize", list(arguments)).params
+        rank = rank_of(options["rank"], options["world_size"], os.environ) or Rank()
+        name = journal_name(None if options["ray_address"] is not None else rank)
+        folder = RunFolder(options["out"] or parent(options["inputs"][0]) or ".")
+        if folder.is_finished or folder.load_plan() is not None:
+            KeptJournal(folder, name, None, path).keep()

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from memwatch.cluster.run_folder import READERS, RunFolder
-from memwatch.cluster.shared_plan import SharedPlan
+from memwatch.cluster.run_folder import READERS, RunFolder, SharedPlan
 from memwatch.errors import MemwatchError, UsageError
 from memwatch.model.units import MIB
 from memwatch.probe.cgroups import memory_sample

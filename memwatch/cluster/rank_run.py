@@ -11,8 +11,14 @@ from typing import Any
 from memwatch.cluster.nodes import BEAT_S, BEATS_UNTIL_LOST, NodeStatus, NodeWatch, announce
 from memwatch.cluster.ranks import Rank, next_segment
 from memwatch.cluster.run_folder import RunFolder
-from memwatch.cluster.worker_messages import FromWorker, SegmentDone, SegmentFailed, WorkerFailed, WorkerReady
-from memwatch.cluster.worker_process import WorkerProcess
+from memwatch.cluster.worker_process import (
+    FromWorker,
+    SegmentDone,
+    SegmentFailed,
+    WorkerFailed,
+    WorkerProcess,
+    WorkerReady,
+)
 from memwatch.errors import MemwatchError
 from memwatch.storage.retrying import StorageUnavailable
 

@@ -7,17 +7,15 @@ import time
 from collections.abc import Callable
 
 from memwatch.cluster.finish import finish_run
-from memwatch.cluster.guard_view import RankGuard, journal_name
 from memwatch.cluster.joining import JoinedRun, RunResult, join_run
-from memwatch.cluster.kept_journals import keep_problem
+from memwatch.cluster.kept_journals import journal_name, keep_problem
 from memwatch.cluster.nodes import NodeStatus, NodeWatch
 from memwatch.cluster.planning import WorkerMeans, segment_sizes
 from memwatch.cluster.rank_run import RankRun, RunTiming
 from memwatch.cluster.ranks import Rank
-from memwatch.cluster.run_report import RunReporter
-from memwatch.cluster.shared_plan import SharedPlan
-from memwatch.cluster.worker_messages import WorkerOrder
-from memwatch.cluster.worker_process import WorkerProcess
+from memwatch.cluster.run_folder import SharedPlan
+from memwatch.cluster.run_report import RankGuard, RunReporter
+from memwatch.cluster.worker_process import WorkerOrder, WorkerProcess
 from memwatch.errors import Interrupted, MemwatchError
 from memwatch.job import HELLO, Channel
 from memwatch.storage.address import is_remote

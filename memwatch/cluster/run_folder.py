@@ -1,18 +1,110 @@
-"""The output folder of a run on many machines: where everything lies, how it is read and written."""
+"""The output folder of a run on many machines: the plan, the done-marks, and where everything lies.
 
+plan.json is what the run is, agreed upon by all its processes. A done-mark is what is known about a finished segment;
+all of them together make the manifest.
+"""
+
+import hashlib
 import json
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from memwatch.cluster.marks import SegmentMark
-from memwatch.cluster.shared_plan import SharedPlan
 from memwatch.errors import MemwatchError
 from memwatch.storage.address import is_remote, join, name_of
 from memwatch.storage.store import Store, store_of
+from memwatch.tokenize.formats.file_names import Names
+from memwatch.tokenize.segments import Segment
+from memwatch.tokenize.settings import TokenizeSettings
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFile:
+    """A complete file of a segment: a shard, its part of the validation tokens, or an index (without tokens)."""
+
+    name: str
+    tokens: int
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentMark:
+    number: int
+    train: SegmentFile | None  # None if all of the segment's text is validation text, or if it is empty
+    val: SegmentFile | None
+    counts: dict[str, Any]
+    engine: str
+    seconds: float
+    node: str
+    train_index: SegmentFile | None = None
+    val_starts: SegmentFile | None = None  # where the documents of its validation tokens begin
+
+    @property
+    def tokens(self) -> int:
+        return sum(file.tokens for file in (self.train, self.val) if file is not None)
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+    @classmethod
+    def from_json(cls, text: bytes, address: str) -> "SegmentMark":
+        try:
+            data = json.loads(text)
+            names = ("train", "val", "train_index", "val_starts")
+            files = {name: SegmentFile(**data[name]) if data.get(name) is not None else None for name in names}
+            if any(file is not None and "/" in file.name for file in files.values()):
+                raise ValueError("it names files in other folders")
+            return cls(**{**data, **files})
+        except (ValueError, KeyError, TypeError) as error:
+            raise MemwatchError(f"{address} is damaged ({error}); remove it to make this segment again") from error
+
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPlan:
+    """Contains nothing about who made it or when: processes that make it at the same time write the same bytes.
+
+    `segments` are what tokenize/segments.py makes of the inputs, in order, as JSON values.
+    """
+
+    settings: dict[str, Any]
+    inputs: list[dict[str, Any]]
+    segments: list[Any]
+
+    @property
+    def names(self) -> Names:
+        digits = max(4, len(str(len(self.segments) - 1)))
+        return Names.of_run(TokenizeSettings(**self.settings), name_of(self.inputs[0]["path"]), digits)
+
+    def source_of(self, number: int) -> str:
+        """The input that a segment is of."""
+        return str(self.inputs[Segment(*self.segments[number]).input]["path"])
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.to_json()).hexdigest()
+
+    def to_json(self) -> bytes:
+        lines = ",\n".join(json.dumps(segment, separators=(",", ":")) for segment in self.segments)
+        head = json.dumps({"schema": SCHEMA, "settings": self.settings, "inputs": self.inputs}, indent=1)
+        return f'{head[:-2]},\n "segments": [\n{lines}\n]\n}}\n'.encode()
+
+    @classmethod
+    def from_json(cls, text: bytes, address: str) -> "SharedPlan":
+        try:
+            data = json.loads(text)
+            if data["schema"] != SCHEMA:
+                raise ValueError("written by another version of memwatch")
+            return cls(dict(data["settings"]), list(data["inputs"]), list(data["segments"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise MemwatchError(f"{address} is damaged ({error}); start over with --fresh") from error
+
 
 PARTIAL = ".memwatch-partial"
 MANIFEST = "manifest.json"

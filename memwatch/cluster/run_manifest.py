@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memwatch import __version__
-from memwatch.cluster.marks import SegmentFile, SegmentMark
-from memwatch.cluster.shared_plan import SharedPlan
+from memwatch.cluster.run_folder import SegmentFile, SegmentMark, SharedPlan
 from memwatch.tokenize.bad_records import LISTED_RECORDS
 from memwatch.tokenize.manifest import SCHEMA
 from memwatch.tokenize.segments import Segment

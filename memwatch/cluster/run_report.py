@@ -3,13 +3,16 @@
 import os
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Protocol
 
 from memwatch.cluster.guard_readings import GuardReadings
-from memwatch.cluster.nodes import NodeWatch
+from memwatch.cluster.kept_journals import KEEP_EVERY_S, KeptJournal
+from memwatch.cluster.nodes import NodeStatus, NodeWatch
 from memwatch.cluster.rank_run import RunProgress
+from memwatch.cluster.run_folder import RunFolder
 from memwatch.cluster.run_view import node_rows, seen_nodes
-from memwatch.errors import Interrupted
+from memwatch.errors import Interrupted, MemwatchError
 from memwatch.job import Channel
 from memwatch.model.node_rows import MOST_NODES, NodeRow
 from memwatch.storage.retrying import StorageUnavailable
@@ -140,3 +143,25 @@ class _Nodes:
 
 def _interrupted(why: str, number: int) -> Interrupted:
     return Interrupted(f"{why}; finished segments are kept: repeat the same command to resume", number)
+
+
+class RankGuard:
+    def __init__(self, folder: RunFolder, name: str, reporter: RunReporter) -> None:
+        self._folder = folder
+        self._name = name
+        self._reporter = reporter
+        self._kept_s = time.monotonic()
+
+    def shown(self, status: NodeStatus) -> NodeStatus:
+        """Called with every beat. Also keeps the journal, in case this machine is lost; `memwatch run` keeps it again
+        at the end."""
+        readings = self._reporter.readings
+        if readings is None:
+            return status
+        readings.refresh()
+        now = time.monotonic()
+        if now >= self._kept_s + KEEP_EVERY_S:
+            self._kept_s = now
+            with suppress(MemwatchError, OSError):
+                KeptJournal(self._folder, self._name, None, readings.path).keep()
+        return replace(status, headroom_bytes=readings.headroom_bytes, level=readings.level)

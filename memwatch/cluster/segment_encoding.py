@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from memwatch.cluster.shared_plan import SharedPlan
+from memwatch.cluster.run_folder import SharedPlan
 from memwatch.tokenize.bad_records import LISTED_RECORDS, listed_bad
 from memwatch.tokenize.blocks import BlockOpener, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
-from memwatch.cluster.marks import SegmentFile
+from memwatch.cluster.run_folder import SegmentFile
 from memwatch.model.units import MIB
 from memwatch.storage.address import name_of
 from memwatch.storage.store import Store, Upload

@@ -6,12 +6,11 @@ import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
-from memwatch.cluster.marks import SegmentMark
-from memwatch.cluster.run_folder import RunFolder
+from memwatch.cluster.run_folder import RunFolder, SegmentMark
 from memwatch.cluster.segment_encoding import SegmentCounts, SegmentEncoding
 from memwatch.cluster.segment_files import EncodedPieces, IndexFile, TokenFile, raw_starts, write_segment
 from memwatch.cluster.shared_vocabulary import vocabulary_here
-from memwatch.cluster.worker_messages import (
+from memwatch.cluster.worker_process import (
     FromWorker,
     SegmentDone,
     SegmentFailed,

@@ -7,8 +7,7 @@ import hashlib
 import os
 from typing import Any
 
-from memwatch.cluster.run_folder import RunFolder
-from memwatch.cluster.shared_plan import SharedPlan
+from memwatch.cluster.run_folder import RunFolder, SharedPlan
 from memwatch.errors import MemwatchError
 from memwatch.storage.address import join
 from memwatch.tokenize.settings import TokenizeSettings

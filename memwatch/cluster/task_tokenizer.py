@@ -18,7 +18,7 @@ from typing import Any
 from memwatch import job
 from memwatch.cluster.run_folder import RunFolder
 from memwatch.cluster.segment_worker import SegmentWorker
-from memwatch.cluster.worker_messages import SegmentDone, WorkerOrder
+from memwatch.cluster.worker_process import SegmentDone, WorkerOrder
 from memwatch.errors import MemwatchError
 
 # Between two tasks of a run pass some milliseconds. When it is over, the memory is soon free again.

@@ -1,13 +1,14 @@
-"""When to try a failed request again, and what to say when it keeps failing."""
+"""When to try a failed request or upload again, and what to say when it keeps failing."""
 
 import random
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from memwatch.errors import MemwatchError
+from memwatch.storage.store import Store
 
 # Words of an error that are safe to repeat. The rest of a store's message may contain signed URLs or headers.
 _STATUS = re.compile(r"\b([45]\d\d) ([A-Z][A-Za-z]+(?: [A-Z][A-Za-z]+)*)")
@@ -78,3 +79,27 @@ def reason(error: Exception) -> str:
     if found := _CONNECTION.search(text):
         return f"{found[0].lower()}; check the network and the endpoint"
     return f"the request failed ({kind})"
+
+
+def upload_pieces(
+    store: Store,
+    address: str,
+    pieces: Callable[[], Iterable[bytes | memoryview]],
+    scratch: str | None = None,
+    patience: Patience | None = None,
+) -> None:
+    """Write all pieces and publish. `pieces` is called again for each attempt, so nothing is kept in memory."""
+    patience = patience or Patience()
+    for failures in range(1, patience.attempts + 1):
+        upload = store.upload(address, scratch)
+        try:
+            for piece in pieces():
+                upload.write(piece)
+            upload.publish()
+            return
+        except StorageUnavailable:
+            if failures == patience.attempts:
+                raise
+        finally:
+            upload.discard()
+        patience.pause(failures)

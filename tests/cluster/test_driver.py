@@ -13,10 +13,9 @@ from memwatch.cluster.kept_journals import found_problems
 from memwatch.cluster.nodes import NodeStatus, NodeWatch
 from memwatch.cluster.ray_connection import connected, why_not_connected
 from memwatch.cluster.ray_task import reserve_fraction
-from memwatch.cluster.run_folder import RunFolder
+from memwatch.cluster.run_folder import RunFolder, SharedPlan
 from memwatch.cluster.run_report import RunReporter
 from memwatch.cluster.segment_tasks import TaskResult
-from memwatch.cluster.shared_plan import SharedPlan
 from memwatch.errors import MemwatchError, UsageError
 
 SLOTS = 16

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.cluster.marks import SegmentFile, SegmentMark
 from memwatch.cluster.nodes import NodeStatus, NodeWatch, announce
-from memwatch.cluster.run_folder import RunFolder
-from memwatch.cluster.shared_plan import SharedPlan
+from memwatch.cluster.run_folder import RunFolder, SegmentFile, SegmentMark, SharedPlan
 from memwatch.errors import MemwatchError
 
 PLAN = SharedPlan({"encoding": "gpt2"}, [{"path": "a.txt", "size_bytes": 10}], [[0, 0, 5], [0, 5, 10]])

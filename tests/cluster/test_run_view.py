@@ -9,9 +9,8 @@ from memwatch.cli.plain import PlainView, progress_line
 from memwatch.cluster.guard_readings import GuardReadings
 from memwatch.cluster.kept_journals import KeptJournal, keep_problem
 from memwatch.cluster.nodes import NodeStatus, announce
-from memwatch.cluster.run_folder import RunFolder
+from memwatch.cluster.run_folder import RunFolder, SharedPlan
 from memwatch.cluster.run_view import RunView, SeenNode, node_rows, run_lines
-from memwatch.cluster.shared_plan import SharedPlan
 from memwatch.journal.events import nodes_event
 from memwatch.journal.writer import Journal
 from memwatch.model.node_rows import MOST_NODES, NodeRow, node_line, rows_of

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.cluster.run_folder import RunFolder
-from memwatch.cluster.shared_plan import SharedPlan
+from memwatch.cluster.run_folder import RunFolder, SharedPlan
 from memwatch.cluster.shared_vocabulary import local_vocabulary, share_vocabulary
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.settings import TokenizeSettings

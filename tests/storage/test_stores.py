@@ -13,9 +13,8 @@ import pytest
 from memwatch.errors import MemwatchError
 from memwatch.storage.address import join
 from memwatch.storage.bucket_store import BucketStore
-from memwatch.storage.retrying import Patience
+from memwatch.storage.retrying import Patience, upload_pieces
 from memwatch.storage.store import Store, store_of
-from memwatch.storage.uploading import upload_pieces
 from tests.storage.conftest import bucket_of
 from tests.storage.s3_server import BUCKET, Faults, environment, free_port, running_proxy
 

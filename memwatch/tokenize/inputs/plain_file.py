@@ -5,7 +5,7 @@ import os
 from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
 from memwatch.storage.address import is_remote
-from memwatch.storage.object_ranges import ObjectRanges
+from memwatch.storage.object_file import ObjectRanges
 from memwatch.storage.store import store_of
 from memwatch.tokenize.cuts import View
 from memwatch.tokenize.inputs.input_source import Input, InputChanged, object_info
