@@ -17,11 +17,10 @@ import click
 
 from memwatch.cli.diagnosis_text import block, width
 from memwatch.diagnose.collect.fix_proof import FixProof, prove
-from memwatch.diagnose.collect.input_forecast import forecast_of
+from memwatch.diagnose.collect.input_forecast import InputForecast, forecast_of
 from memwatch.diagnose.scripts.hits import Hit, Pattern
 from memwatch.diagnose.scripts.notebooks import read_notebook
 from memwatch.diagnose.scripts.read import ScriptReading, follow_script
-from memwatch.diagnose.scripts.script_forecast import InputForecast
 from memwatch.diagnose.scripts.stream_fix import NotSure, streamed_source
 from memwatch.errors import ExitCode, MemwatchError, UsageError, printable
 from memwatch.model.units import MIB, format_number, format_size

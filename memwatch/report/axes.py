@@ -1,10 +1,45 @@
-"""Scales and ticks, such as a person would draw them."""
+"""Scales and ticks, such as a person would draw them, and the marks of what happened on the time axis."""
 
 import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
+from memwatch.decide.actions import IN_WORDS
+from memwatch.decide.thresholds import LEVEL_NAMES
+from memwatch.journal.event_words import event_line
+from memwatch.journal.events import Event
 from memwatch.model.units import GIB, KIB, MIB, TIB
+
+_KINDS = frozenset({"warn", "act", "exit", "gap", "start", *IN_WORDS})
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """`kind` is one word, for the symbol and the colour: warn, act, shard, pause, resume, stop, kill, exit, ..."""
+
+    x: float
+    t: float
+    kind: str
+    text: str
+
+    @property
+    def css(self) -> str:
+        """A name of its own only for what is known: kinds come from the journal, and may hold anything."""
+        return self.kind if self.kind in _KINDS else "other"
+
+
+def mark_of(x: float, event: Event, level_before: str) -> Mark | None:
+    """None if it needs none; of verdicts, only those that are worse than the last one do."""
+    line, level = event_line(event, level_before), str(event.get("level"))
+    if line is None or (event["event"] == "verdict" and rank(level) < rank(level_before)):
+        return None
+    kind = {"verdict": level, "action": str(event.get("action"))}.get(str(event["event"]), str(event["event"]))
+    return Mark(x, line.t, kind, line.text)
+
+
+def rank(level: str) -> int:
+    return LEVEL_NAMES.index(level) if level in LEVEL_NAMES else 0
+
 
 TIME_TICKS = 8
 # A tick this near to the end of the axis, as a share of it, would have its label run into that of the end.

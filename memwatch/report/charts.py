@@ -5,8 +5,7 @@ from datetime import tzinfo
 
 from memwatch.diagnose.findings import Finding
 from memwatch.model.units import format_duration
-from memwatch.report.axes import time_ticks
-from memwatch.report.chart_marks import Mark
+from memwatch.report.axes import Mark, time_ticks
 from memwatch.report.html import Html, element, joined
 from memwatch.report.panels import ChartPanel, panels_of
 from memwatch.report.run_story import RecordGap, RunStory

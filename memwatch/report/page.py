@@ -20,9 +20,8 @@ from memwatch.model.programs import program_name
 from memwatch.model.units import format_duration, format_size
 from memwatch.model.wording import clock_time, ending
 from memwatch.report.charts import charts
-from memwatch.report.counted_limit import counted_limit
 from memwatch.report.html import STYLE, Html, element, joined, text, with_code
-from memwatch.report.panels import absent
+from memwatch.report.panels import absent, counted_limit
 from memwatch.report.privacy import Redactor
 from memwatch.report.run_story import GapKind, RunStory, read_story
 

@@ -14,7 +14,7 @@ from memwatch.journal.codec import BEYOND, is_plausible_time, plausible_sample
 from memwatch.journal.events import Event
 from memwatch.model.rates import change_between
 from memwatch.model.sample import Gpu, Limit, Sample
-from memwatch.report.chart_marks import Mark, mark_of, rank
+from memwatch.report.axes import Mark, mark_of, rank
 from memwatch.report.columns import Columns
 from memwatch.report.program_names import Programs
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from memwatch.decide.thresholds import LEVEL_NAMES
-from memwatch.report.chart_marks import Mark
+from memwatch.report.axes import Mark
 from memwatch.report.columns import ColumnPoint, Columns
 from memwatch.report.panels import ChartPanel, Line, Rule
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from memwatch.diagnose.causes.oom_advice import SCRIPT_ADVICE
-from memwatch.diagnose.causes.oom_why import ONE_INCIDENT_S
+from memwatch.diagnose.causes.oom_holder import ONE_INCIDENT_S
 from memwatch.diagnose.causes.phrases import clock, forecast_of, growth, listed, moment, sentence, took
 from memwatch.diagnose.evidence import Evidence, Run
 from memwatch.diagnose.findings import Cause, Confidence, Finding, chosen

@@ -1,7 +1,7 @@
 """OOM kills in the words of who runs the job: systemd, Slurm, Kubernetes, Docker."""
 
 from memwatch.diagnose.causes.oom import WHICH_LIMIT, WHICH_VICTIM, WHO_HELD
-from memwatch.diagnose.causes.oom_why import ONE_INCIDENT_S
+from memwatch.diagnose.causes.oom_holder import ONE_INCIDENT_S
 from memwatch.diagnose.causes.phrases import listed, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding, chosen

@@ -4,8 +4,15 @@ from collections.abc import Iterable
 
 from memwatch.diagnose.causes.memory_shortage import main_grower
 from memwatch.diagnose.causes.oom_advice import MAIN_SHARE, oom_advice
-from memwatch.diagnose.causes.oom_holder import Holder, held_parts, holder_of
-from memwatch.diagnose.causes.oom_why import ONE_INCIDENT_S, is_spread, size_range, why_memory_ran_out
+from memwatch.diagnose.causes.oom_holder import (
+    ONE_INCIDENT_S,
+    Holder,
+    held_parts,
+    holder_of,
+    is_spread,
+    size_range,
+    why_memory_ran_out,
+)
 from memwatch.diagnose.causes.phrases import SINCE_BOOT_S, clock, forecast_of, listed, moment, sentence, times
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding, chosen

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from memwatch.diagnose.collect.capture import Captured, command_lines, file_lines
 from memwatch.diagnose.findings import Source
 from memwatch.diagnose.logs.log_events import LogEvents, read_log
-from memwatch.diagnose.logs.log_lines import Dates, LogLine, parse_line
+from memwatch.diagnose.logs.log_lines import Dates, LogLine
+from memwatch.diagnose.logs.pasted import parse_line
 from memwatch.model.units import format_number
 
 DAEMONS = ("systemd-oomd", "earlyoom", "nohang", "nohang-desktop", "smartd")

@@ -1,14 +1,10 @@
-"""Single lines that report a fault: of a disk, a core, a card, the hardware, an allocation, or a managed kill.
-
-Disks, cores, cards and managers have modules of their own (disk_lines.py, core_lines.py, graphics_lines.py,
-managed_lines.py).
-"""
+"""Single lines that report a fault: of a core, the hardware or an allocation; and of a disk, a card or a managed kill,
+which have modules of their own (disk_lines.py, graphics_lines.py, daemon_lines.py)."""
 
 import re
 from collections.abc import Callable
 
-from memwatch.diagnose.logs.core_lines import HINT as CORE_HINT
-from memwatch.diagnose.logs.core_lines import read_core_line
+from memwatch.diagnose.logs.daemon_lines import MANAGED_HINT, read_managed_line
 from memwatch.diagnose.logs.disk_lines import HINT as DISK_HINT
 from memwatch.diagnose.logs.disk_lines import read_disk_line
 from memwatch.diagnose.logs.fault_values import (
@@ -16,14 +12,74 @@ from memwatch.diagnose.logs.fault_values import (
     AllocationFailure,
     Fault,
     HardwareError,
+    KernelBug,
+    Lockup,
     Overheating,
     Part,
     Refusal,
+    Stuck,
 )
 from memwatch.diagnose.logs.graphics_lines import HINT as GRAPHICS_HINT
 from memwatch.diagnose.logs.graphics_lines import read_graphics_line
-from memwatch.diagnose.logs.managed_lines import HINT as MANAGED_HINT
-from memwatch.diagnose.logs.managed_lines import read_managed_line
+
+_PANIC = r"Kernel panic(?: -|:) not syncing: "
+_WATCHDOG = r"(?:NMI )?(?:watchdog: )?"
+# What the kernel prints, with the way in which a core is stuck; the first that matches counts.
+_LOCKUPS = tuple(
+    (stuck, re.compile(pattern))
+    for stuck, pattern in (
+        (
+            Stuck.SOFT,
+            rf"{_WATCHDOG}BUG: soft lockup\.? - CPU#(?P<cpu>\d+) stuck for (?P<seconds>\d+)s!"
+            r"(?: -?\[(?P<name>.*):\d+\])?",
+        ),
+        (Stuck.SOFT, r"BUG: soft lockup detected on CPU#(?P<cpu>\d+)"),
+        (Stuck.SOFT, rf"{_PANIC}softlockup: hung tasks"),
+        (Stuck.WORKQUEUE, r"BUG: workqueue lockup - pool(?: cpus=(?P<cpu>\d+))?.* stuck for (?P<seconds>\d+)s!"),
+        (Stuck.SPINLOCK, r"BUG: spinlock lockup(?: suspected)? on CPU#(?P<cpu>\d+), (?P<name>[^,]+)/\d+"),
+        (
+            Stuck.HARD,
+            rf"(?:{_PANIC})?(?:BUG: )?(?:NMI )?(?:[Ww]atchdog:? )?(?:BUG: )?(?:CPU ?\d+:? )?(?:Watchdog )?(?:self-)?"
+            r"(?:detected (?:[Hh]ard )?|[Hh]ard )LOCKUP(?: on (?:cpu|CPU|other CPUs) ?(?P<cpu>\d+))?",
+        ),
+        (
+            Stuck.RCU,
+            r"(?:rcu: )?INFO: \w+ ?(?:self-)?detected (?:expedited )?stalls? on (?:tasks|CPU)(?:s/tasks|"
+            r" (?P<cpu>\d+))?",
+        ),
+        (Stuck.RCU, r"(?:rcu: )?(?:INFO: )?rcu_\w+ kthread (?:starved for|timer wakeup didn't happen for)"),
+    )
+)
+# "traps: python3[3456] general protection fault" is a program's own: the kernel's stands at the beginning.
+_BUG = re.compile(
+    rf"(?P<panic>{_PANIC})|BUG: (?:unable to handle|[Kk]ernel NULL pointer|Bad page|Bad rss-counter|scheduling while|"
+    r"sleeping function|KASAN|KFENCE|stack guard page|Dentry)|Unable to handle kernel |"
+    r"Internal error: |(?:Oops: )?(?:general protection fault|invalid opcode|divide error|stack segment|double fault)"
+    r"(?:, |: |:? \d)|Oops: |PANIC: double fault|kernel BUG at |list_(?:add|del) corruption|"
+    r"kernel tried to execute NX-protected page"
+)
+# What other readers report in more detail, and what a hung task ends in.
+_OF_OTHERS = re.compile(rf"{_PANIC}(?:[Oo]ut of memory|System is deadlocked|Fatal .*machine check|hung_task: )")
+
+CORE_HINT = (
+    r"lockup|LOCKUP|stall|kthread (?:starved|timer)|BUG: |Kernel panic|nable to handle kernel|Oops|"
+    r"general protection fault|invalid opcode|divide error|stack segment|double fault|kernel BUG|corruption"
+)
+
+
+def read_core_line(t: float | None, text: str) -> Lockup | KernelBug | None:
+    for stuck, pattern in _LOCKUPS:
+        if (match := pattern.match(text)) is not None:
+            found = match.groupdict()
+            return Lockup(t, _number(found.get("cpu")), _number(found.get("seconds")), found.get("name"), stuck)
+    if (bug := _BUG.match(text)) is None or _OF_OTHERS.match(text) is not None:
+        return None
+    return KernelBug(t, text[:MOST_DETAIL_CHARACTERS], is_panic=bug["panic"] is not None)
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
 
 _MEMORY_ERROR = re.compile(
     r"EDAC .*(?:MEMORY ERROR|\d+ [CU]E\b|\b[CU]E\b (?:page|.*memory)|memory .*error)|Memory failure: |"

@@ -2,7 +2,7 @@
 
 Written after mm/oom_kill.c and mm/memcontrol.c of Linux 2.6.32 to 6.18. What they print has changed, and people paste
 parts of it, so every part is optional. A report whose last line is missing (the machine was reset, the paste is cut) is
-still an OOM, without a victim. oom_table.py reads the table of processes, oom_memory.py the memory lines.
+still an OOM, without a victim. oom_memory.py reads the table of processes and the memory lines.
 """
 
 import re
@@ -11,8 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from memwatch.diagnose.logs.oom_kill import LimitKind, NoVictim, OomKill
-from memwatch.diagnose.logs.oom_memory import MemoryCounts, is_memory_line, page_bytes_in
-from memwatch.diagnose.logs.oom_table import HEADLESS_HINT, ProcessTable, is_table_line
+from memwatch.diagnose.logs.oom_memory import (
+    HEADLESS_HINT,
+    MemoryCounts,
+    ProcessTable,
+    is_memory_line,
+    is_table_line,
+    page_bytes_in,
+)
 from memwatch.model.units import KIB
 
 LONGEST_REPORT_S = 60.0  # over a serial console a long table takes many seconds

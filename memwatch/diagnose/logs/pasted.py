@@ -1,10 +1,11 @@
-"""Lines of a log as people paste it: from any machine, in any language, quoted, numbered, wrapped, with prose around.
+"""Lines of a log, of this machine or as people paste it: from any machine, in any language, quoted, numbered, wrapped.
 
 `pasted_lines` peels one prefix after another off a line (quote, number, level, time, host and tag) and returns what is
 left as a LogLine. A line whose program is not named counts as the kernel's: dmesg names none.
 
 > 162 [  843.072392] INFO: task python3:5604 blocked ...       quoted, numbered, seconds since boot
 апр 28 01:23:30 PC kernel: Out of memory: ...                  journalctl in Russian
+1794813543.026736 host kernel: text                           journalctl -o short-unix
 [Mo Dez  8 17:51:31 2025] postgres invoked oom-killer: ...     dmesg -T in German
  kern: warning: [2025-05-18T15:40:20.65Z]: apid invoked ...    Talos
 Dec  7 10:12:34 10.0.0.5 3,3870,1349697000,-;INFO: task ...    netconsole
@@ -19,8 +20,7 @@ from dataclasses import dataclass
 from html import unescape
 from itertools import chain, islice
 
-from memwatch.diagnose.logs.log_lines import KERNEL, MOST_CHARACTERS, LogLine
-from memwatch.diagnose.logs.pasted_times import MONTH, TIME, time_of
+from memwatch.diagnose.logs.log_lines import KERNEL, MONTH, MOST_CHARACTERS, TIME, Dates, LogLine, time_of
 
 MOST_PREFIXES = 10
 _JSON_KEYS = ("MESSAGE", "message", "msg", "log", "textPayload")  # of journalctl, collectors, Docker, Google Cloud
@@ -78,6 +78,7 @@ _KERNEL_TAG = re.compile(rf"(?:\S+ )??(?:(?:{_MESSAGE_LEVELS}) )?kernel: ?")
 # With its process id in brackets a tag is a program's; without, only after a host, and if it is no device ("nvme0").
 _PROGRAM_TAG = re.compile(r"(?:[\w.<>*-]+ )?(?P<who>[A-Za-z(][\w.@()/-]*)\[\d+\]: ?")
 _BARE_TAG = re.compile(r"(?!NMI |Hardware )(?P<host>[\w.*-]+) (?P<who>[a-z][a-z_-]{2,40}): ")
+_ANY_TAG = re.compile(r"\S+ (?P<who>[^\s:\[\]]+)(?:\[\d+\])?: (?P<text>.*)")
 _NAMED_TAG = re.compile(r"(?P<who>slurmstepd|srun|earlyoom|systemd-oomd|nohang(?:-desktop)?): ")
 # earlyoom started by hand has no tag; these words are its own.
 _EARLYOOM_WORDS = re.compile(r"(?:sending SIG\w+ to process|killing process) \d+")
@@ -131,6 +132,19 @@ def _is_newest_first(lines: Sequence[str]) -> bool:
     """journalctl -r, and log services: a table of processes whose head comes after its rows."""
     heads = [number for number, line in enumerate(lines[:-1]) if _TABLE_HEAD.search(line)]
     return bool(heads) and all("Tasks state" in lines[number + 1] for number in heads)
+
+
+def parse_line(line: str, dates: Dates) -> LogLine | None:
+    """A line of this machine's own logs; None if it has no time."""
+    peeled = peel(line, dates.now_t)
+    if peeled is None or (peeled.t is None and peeled.uptime_s is None):
+        return None
+    t, who, text = peeled.t, peeled.who, peeled.text
+    if t is None and peeled.uptime_s is not None and dates.booted_t is not None:
+        t = dates.booted_t + peeled.uptime_s
+    if t is not None and not peeled.is_tagged and (tag := _ANY_TAG.match(text)) is not None and peeled.uptime_s is None:
+        who, text = tag["who"], tag["text"]
+    return LogLine(t, who, text)
 
 
 def _cut_width(lines: Sequence[str]) -> int | None:

@@ -9,9 +9,8 @@ import warnings
 from dataclasses import dataclass
 
 from memwatch.diagnose.scripts.clearance import Doubt, doubts_in
-from memwatch.diagnose.scripts.expressions import dotted, has_encoder, is_encoder, is_plain, names_in
+from memwatch.diagnose.scripts.expressions import dotted, has_encoder, is_encoder, is_plain, names_in, with_usual_names
 from memwatch.diagnose.scripts.hits import WORDS, Hit, NotFollowed, Pattern
-from memwatch.diagnose.scripts.imports import with_usual_names
 from memwatch.diagnose.scripts.kinds import (
     Kind,
     goes_through_files,

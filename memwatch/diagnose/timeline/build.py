@@ -2,10 +2,9 @@
 
 from collections import deque
 
-from memwatch.diagnose.timeline.gpus import GpuSums
 from memwatch.diagnose.timeline.growth import Growths
 from memwatch.diagnose.timeline.model import Cut, Gap, Sleep, Stretch, Timeline
-from memwatch.diagnose.timeline.strain import between
+from memwatch.diagnose.timeline.strain import GpuSums, between
 from memwatch.diagnose.timeline.stretches import OpenStretch
 from memwatch.model.sample import Sample
 

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from memwatch.diagnose.timeline.gpus import GpuSums
 from memwatch.diagnose.timeline.growth import Growths
 from memwatch.diagnose.timeline.model import Strain, Stretch
-from memwatch.diagnose.timeline.strain import Interval
+from memwatch.diagnose.timeline.strain import GpuSums, Interval
 from memwatch.model.sample import Limit, Sample
 
 TIGHT_SHARE = 0.10  # of a limit: as good as nothing

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from memwatch.diagnose.logs.log_events import LogEvents, read_log
-from memwatch.diagnose.logs.log_lines import Dates, parse_line
+from memwatch.diagnose.logs.log_lines import Dates
+from memwatch.diagnose.logs.pasted import parse_line
 
 FOLDER = Path(__file__).parent / "recorded"
 NOW_T = 1794844800.0  # 2026-11-16 16:00 UTC

@@ -2,7 +2,8 @@
 
 import pytest
 
-from memwatch.diagnose.logs.log_lines import Dates, LogLine, parse_line
+from memwatch.diagnose.logs.log_lines import Dates, LogLine
+from memwatch.diagnose.logs.pasted import parse_line
 
 pytestmark = pytest.mark.usefixtures("in_utc")
 

@@ -7,10 +7,10 @@ from textwrap import dedent
 
 import pytest
 
+from memwatch.diagnose.collect.input_forecast import InputForecast
 from memwatch.diagnose.scripts.hits import WORDS, Pattern
 from memwatch.diagnose.scripts.notebooks import read_notebook
 from memwatch.diagnose.scripts.read import MOST_HITS, SOURCE_CHARACTERS, follow_script, read_script
-from memwatch.diagnose.scripts.script_forecast import InputForecast
 from memwatch.model.units import GIB
 from tests.diagnose.scripts.collection import NOT_FOLLOWED, SCRIPTS
 from tests.diagnose.scripts.fresh_scripts import FRESH_SCRIPTS, SOURCES
