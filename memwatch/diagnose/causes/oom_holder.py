@@ -13,7 +13,7 @@ MUCH_SHARE = 0.10  # of RAM: worth naming, where no process holds it
 SAME_SIZE_SHARE = 0.10
 LEAST_HOLDER_SHARE = 0.05
 LEAST_DRAWN_SHARE = 0.01
-MOST_DRAWN = 8
+SHOWN_PARTS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def held_parts(kill: OomKill) -> Held | None:
     parts += [(holder.words, holder.taken_bytes) for holder in others]
     shown = sorted((part for part in parts if part[1] >= LEAST_DRAWN_SHARE * whole), key=lambda part: -part[1])
     limit = "the memory limit of the cgroup" if kill.in_cgroup else "the machine's RAM"
-    return Held(whole, limit, tuple(shown[:MOST_DRAWN])) if shown else None
+    return Held(whole, limit, tuple(shown[:SHOWN_PARTS])) if shown else None
 
 
 def unaccounted_bytes(kill: OomKill) -> int | None:
