@@ -9,6 +9,7 @@ from memwatch.diagnose.causes.oom_holder import (
     Holder,
     held_parts,
     holder_of,
+    is_held_by_no_process,
     is_spread,
     size_range,
     why_memory_ran_out,
@@ -121,7 +122,7 @@ def _what(
         name, pid, size = guilty
         held = "held the memory" if size is None else f"held {format_size(size)}"
         return f"{what} {name} ({pid}) {held}: {names} was killed in its place."
-    if holder is not None and holder.program is None and holder.taken_bytes > (first.taken_bytes or 0):
+    if holder is not None and is_held_by_no_process(first, holder):
         return f"{what} {format_size(holder.taken_bytes)} was in {holder.words}: {names} is not the reason."
     program = None if holder is None else holder.program
     if program is not None and program.processes > 1 and program.taken_bytes > 1.5 * (first.taken_bytes or 0):

@@ -98,7 +98,7 @@ def unaccounted_bytes(kill: OomKill) -> int | None:
 
 
 def why_memory_ran_out(kills: list[OomKill], first: OomKill, holder: Holder | None) -> str:
-    parts = [_held(holder) or _victim_held(first)]
+    parts = [_beside_the_headline(first, holder) or _held(holder) or _victim_held(first)]
     if first.in_cgroup:
         limit = first.cgroup_limit_bytes
         parts.append(None if limit is None else f"the limit was {format_size(limit)}")
@@ -138,6 +138,21 @@ def _held(holder: Holder | None) -> str | None:
     who = program.name if program.processes == 1 else f"{program.name} ({program.processes} processes)"
     swap = f" and {format_size(program.swap_bytes)} of swap" if program.swap_bytes else ""
     return f"{who} held {format_size(program.rss_bytes)} of RAM{swap}"
+
+
+def _beside_the_headline(kill: OomKill, holder: Holder | None) -> str | None:
+    """Where the headline has said already that no process is the reason: how much that was, beside all processes."""
+    whole = kill.cgroup_limit_bytes if kill.in_cgroup else kill.ram_bytes
+    if holder is None or not is_held_by_no_process(kill, holder) or not whole:
+        return None
+    share = f"that is {100 * holder.taken_bytes / whole:.0f} % of the {'limit' if kill.in_cgroup else 'RAM'}"
+    held = kill.table_rss_bytes
+    return share if held is None else f"{share}; all processes of the table held {format_size(held)}"
+
+
+def is_held_by_no_process(kill: OomKill, holder: Holder) -> bool:
+    """The headline says so, where a victim is named that held less."""
+    return kill.pid is not None and holder.program is None and holder.taken_bytes > (kill.taken_bytes or 0)
 
 
 def _victim_held(kill: OomKill) -> str | None:
