@@ -46,6 +46,7 @@ class SegmentDriver:
         self._avoid: defaultdict[int, set[str]] = defaultdict(set)
         self._failed: dict[int, str] = {}
         self._retried = 0
+        self._knows_twin = False
         self._tokens = 0
         self._listed_s = self._result_s = time.monotonic()
         self.peak_task_bytes: int | None = None
@@ -75,6 +76,7 @@ class SegmentDriver:
                 self._list_done()
                 self._announce()
                 self._reporter.step(self)
+                self._look_for_twin()
         finally:
             self._pool.cancel()
         if self._failed:
@@ -124,6 +126,11 @@ class SegmentDriver:
         )
         with suppress(StorageUnavailable):
             announce(self._folder, self._status)
+
+    def _look_for_twin(self) -> None:
+        if not self._knows_twin and self._reporter.drivers - {self._status.node}:
+            self._knows_twin = True
+            self.notes.append("another command works in this folder; both make the same files")
 
     def _list_done(self) -> None:
         now = time.monotonic()

@@ -61,6 +61,7 @@ class NodeWatch:
     lost_after_s: float = BEAT_S * BEATS_UNTIL_LOST
     clock: Callable[[], float] = time.monotonic
     _seen: dict[str, tuple[int, float]] = field(default_factory=dict)
+    _moved: set[str] = field(default_factory=set)
 
     def read(self) -> list[NodeStatus]:
         """All statuses in the folder, of living and of lost processes."""
@@ -70,6 +71,8 @@ class NodeWatch:
         now = self.clock()
         for status in statuses:
             beat, _ = self._seen.get(status.node, (None, now))
+            if beat is not None and beat != status.beat:
+                self._moved.add(status.node)
             if beat != status.beat:
                 self._seen[status.node] = (status.beat, now)
         return statuses
@@ -78,6 +81,10 @@ class NodeWatch:
         """A process is taken for alive from when it is first seen, until its file did not change for a while."""
         _, since = self._seen[status.node]
         return not status.ended and self.clock() - since < self.lost_after_s
+
+    def is_moving(self, status: NodeStatus) -> bool:
+        """Alive for certain: it was seen to change."""
+        return status.node in self._moved and self.is_alive(status)
 
     def _read_one(self, name: str) -> NodeStatus | None:
         if not name.endswith(".json"):

@@ -271,7 +271,5 @@ class RankRun:
 def failure_of(failed: dict[int, str], segments: int) -> MemwatchError:
     number, problem = min(failed.items())
     others = f" (and {len(failed) - 1} more segments)" if len(failed) > 1 else ""
-    return MemwatchError(
-        f"segment {number} of {segments} failed{others}: {problem}. "
-        "All other segments are kept: repeat the same command to resume"
-    )
+    what_next = "" if "--fresh" in problem else ". All other segments are kept: repeat the same command to resume"
+    return MemwatchError(f"segment {number} of {segments} failed{others}: {problem}{what_next}")

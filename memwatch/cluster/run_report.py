@@ -65,6 +65,11 @@ class RunReporter:
         if channel is not None:
             channel.send({"event": "journal"})
 
+    @property
+    def drivers(self) -> set[str]:
+        """Those that work in this folder, by their status: this process, and any other command."""
+        return self._nodes.drivers
+
     def step(self, run: ReportedRun) -> list[Any]:
         """Called in each round of the run's loop. Returns what wakes it. Raises Interrupted to stop it."""
         self._signals.drain()
@@ -95,9 +100,9 @@ class RunReporter:
     def _report(self, run: ReportedRun, now_s: float) -> None:
         rss = sum(rss_bytes(pid) or 0 for pid in (os.getpid(), *run.pids))
         self.peak_rss_bytes = max(self.peak_rss_bytes, rss)
+        rows = self._nodes.rows(now_s)
         if self._channel is None:
             return
-        rows = self._nodes.rows(now_s)
         progress = run.progress
         done_bytes = sum(self._segment_bytes[number] for number in progress.done)
         self._channel.send(
@@ -129,13 +134,18 @@ class _Nodes:
         self._beat_s = beat_s
         self._due_s = float("-inf")
         self._rows: list[NodeRow] = []
+        self.drivers: set[str] = set()
         self.has_changed = False
 
     def rows(self, now_s: float) -> list[NodeRow]:
         if now_s >= self._due_s:
             began_s = time.monotonic()
             with suppress(StorageUnavailable):
-                self._rows = node_rows(seen_nodes(self._watch))
+                nodes = seen_nodes(self._watch)
+                self._rows = node_rows(nodes)
+                self.drivers = {
+                    n.status.node for n in nodes if not n.status.workers and self._watch.is_moving(n.status)
+                }
                 self.has_changed = True
             self._due_s = now_s + max(self._beat_s, (time.monotonic() - began_s) / READING_SHARE)
         return self._rows

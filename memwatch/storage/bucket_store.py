@@ -4,8 +4,10 @@ Credentials come from the environment by obstore's own means (AWS_ACCESS_KEY_ID,
 AZURE_... variables); this module neither reads nor prints them.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memwatch.errors import MemwatchError
@@ -27,12 +29,15 @@ PIECE_BYTES = 64 * KIB
 PART_BYTES = 8 * MIB
 PARTS_IN_FLIGHT = 2
 LIST_CHUNK = 1000
+_NOT_IMPLEMENTED = re.compile(r"\b501 Not Implemented\b")
 
 
 class BucketStore:
     def __init__(self, bucket_url: str, patience: Patience | None = None) -> None:
         self._patience = patience or Patience()
         self._obstore, self._store = open_bucket(bucket_url, self._patience)
+        # A store that cannot put conditionally answers 501, which obstore would repeat for a minute.
+        self._once = open_bucket(bucket_url, replace(self._patience, request_retries=0))[1]
         self._url = bucket_url
 
     def glob(self, pattern: str) -> list[ObjectInfo]:
@@ -117,7 +122,7 @@ class BucketStore:
     def put_if_absent(self, address: str, data: bytes) -> bool:
         refused = (self._exceptions.AlreadyExistsError, self._exceptions.PreconditionError)
         try:
-            self._retried(lambda: self._obstore.put(self._store, parse(address).key, data, mode="create"))
+            self._retried(lambda: self._obstore.put(self._once, parse(address).key, data, mode="create"))
             return True
         except refused:
             return False
@@ -152,6 +157,8 @@ class BucketStore:
         return (self._exceptions.BaseError, OSError, ValueError)
 
     def _is_transient(self, error: Exception) -> bool:
+        if _NOT_IMPLEMENTED.search(str(error)):
+            return False
         return isinstance(error, self._exceptions.GenericError | _AnswerTooShort) or (
             isinstance(error, OSError) and not isinstance(error, FileNotFoundError)
         )

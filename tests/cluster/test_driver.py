@@ -3,6 +3,7 @@
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from memwatch.cluster.driver import SegmentDriver
 from memwatch.cluster.kept_journals import found_problems
-from memwatch.cluster.nodes import NodeStatus, NodeWatch
+from memwatch.cluster.nodes import NodeStatus, NodeWatch, announce
 from memwatch.cluster.ray_connection import connected, why_not_connected
 from memwatch.cluster.ray_task import reserve_fraction
 from memwatch.cluster.run_folder import RunFolder, SharedPlan
@@ -63,12 +64,12 @@ class NoSignals:
         """Nothing comes."""
 
 
-def driver_of(out: Path, segments: int, pool: PretendedPool, signals: Any = None) -> SegmentDriver:
+def driver_of(out: Path, segments: int, pool: PretendedPool, signals: Any = None, beat_s: float = 5.0) -> SegmentDriver:
     folder = RunFolder(str(out))
     plan = SharedPlan({}, [{"path": "in.txt", "size_bytes": segments}], [[0, n, n + 1] for n in range(segments)])
     noticed: Any = signals or NoSignals()
-    reporter = RunReporter(None, noticed, [1] * segments, 2, NodeWatch(folder), 5.0)
-    return SegmentDriver(folder, plan, pool, reporter, NodeStatus("driver", "host", None, None, 0), 5.0)
+    reporter = RunReporter(None, noticed, [1] * segments, 2, NodeWatch(folder), beat_s)
+    return SegmentDriver(folder, plan, pool, reporter, NodeStatus("driver", "host", None, None, 0), beat_s)
 
 
 def test_every_segment_is_made_once_and_few_are_under_way(tmp_path: Path) -> None:
@@ -100,6 +101,27 @@ def test_what_is_said_of_the_last_segment_is_shown(tmp_path: Path, capsys: pytes
     with pytest.raises(MemwatchError):
         driver_of(tmp_path, 10, PretendedPool(outcome)).run()
     assert "segment 9 failed 3 times and is left out: bad (node node7)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_another_driver_in_the_folder_is_mentioned_if_it_lives(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lives: bool
+) -> None:
+    """One that was killed leaves its status behind."""
+    folder, other = RunFolder(str(tmp_path)), NodeStatus("driver-b-7", "b", None, None, 0)
+    announce(folder, other)
+
+    def outcome(number: int, attempt: int) -> TaskResult:
+        if lives:
+            announce(folder, replace(other, beat=number))
+        return done(number, attempt)
+
+    driver = driver_of(tmp_path, 30, PretendedPool(outcome), beat_s=0.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("memwatch.cluster.run_report.PROGRESS_INTERVAL_S", 0.0)
+        patch.setattr("memwatch.cluster.run_report.READING_SHARE", 1e9)
+        driver.run()
+    assert ("another command works in this folder" in capsys.readouterr().err) == lives
 
 
 def test_after_three_errors_the_segment_is_named_with_its_node_and_the_others_finish(tmp_path: Path) -> None:
