@@ -149,7 +149,7 @@ DOCUMENTS = Parsed("auto|none|line|blank|TEXT", _documents, ("auto", "none", "li
 
 
 def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":
-    """Leaves it to the shell, which knows about ~ and folders. For names that click does not know to be files."""
+    """Leaves completion to the shell, which knows ~ and folders. For names that click does not know to be files."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, type="file")]

@@ -54,7 +54,7 @@ CALLBACK_WAIT_S = 5.0  # that the exit of a script waits for a callback; one tha
 
 
 class Request(NamedTuple):
-    """What the guard asks for. `shard`: write out what you hold, and let go of it."""
+    """A request of the guard. `shard`: write out what you hold, and let go of it."""
 
     command: str
     reason: str = ""
@@ -66,7 +66,7 @@ _Callback = TypeVar("_Callback", bound=Callable[[Request], object])
 def progress(done: float, total: float | None = None, unit: str = "") -> None:
     """Say how far the job is, as often as you like: ten a second are sent, and the last one at the latest at exit.
 
-    What is no number is passed over.
+    A value that is not a number is ignored.
     """
     script = _script()
     if script is not None:
@@ -169,7 +169,7 @@ def _call(callback: Callable[[Request], object], request: Request) -> None:
 
 
 def _number(value: Any) -> int | float | None:
-    """Also from numpy's numbers, and the like. None if it is none."""
+    """Accepts numpy's numbers too. None if it is not a number."""
     try:
         number: int | float = operator.index(value)
     except TypeError:

@@ -13,7 +13,7 @@ def _ignore(number: int, frame: FrameType | None) -> None:
 
 
 class SignalWakeup:
-    """To be made once in a process. `handler` is called for each of `numbers`, besides."""
+    """One per process. `handler` is also called for each of `numbers`."""
 
     def __init__(self, numbers: Iterable[int], handler: Callable[[int, FrameType | None], None] = _ignore) -> None:
         self._numbers = tuple(numbers)
@@ -24,7 +24,7 @@ class SignalWakeup:
         self.install()
 
     def install(self) -> None:
-        """Again after a library has put its own handlers there."""
+        """To be repeated after a library has installed its own handlers."""
         signal.set_wakeup_fd(self._writable, warn_on_full_buffer=False)
         for number in self._numbers:
             signal.signal(number, self._handler)

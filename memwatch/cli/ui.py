@@ -23,7 +23,7 @@ def screen_options(command: Command) -> Command:
 
 
 def _known_theme(ctx: click.Context, param: click.Parameter, name: str) -> str:
-    """Textual, which takes long to load, is asked only where a name is not one of ours."""
+    """Loads Textual, which is slow, only for a name that is not one of memwatch's own."""
     if name in ("auto", "dark", "light", "ansi"):
         return name
     from memwatch.tui.themes import DARK, LIGHT, known_names
@@ -35,7 +35,7 @@ def _known_theme(ctx: click.Context, param: click.Parameter, name: str) -> str:
 
 
 def chosen_ui(asked: str, is_ascii: bool, command: Sequence[str] = ()) -> str:
-    """`full`, `plain` or `none`; `command` is the job's. Raises UsageError if a screen is wished for and cannot be.
+    """`full`, `plain` or `none`; `command` is the job's. Raises UsageError if a screen is requested and impossible.
 
     Where a terminal gets plain lines all the same, one line on standard error says why.
     """
@@ -75,7 +75,7 @@ def why_not_full(environment: Mapping[str, str], is_ascii: bool, command: Sequen
 
 
 def _is_in_foreground() -> bool:
-    """Whether the terminal is ours to draw on: a program that was started with & is stopped when it does."""
+    """Whether memwatch may draw on the terminal: a program started with & is stopped when it does."""
     try:
         return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
     except OSError:
@@ -83,7 +83,7 @@ def _is_in_foreground() -> bool:
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
-    """Python has no stream where it was closed."""
+    """False where the stream was closed before Python started."""
     return stream is not None and stream.isatty()
 
 

@@ -1,7 +1,7 @@
-"""Appends lines to a file, and never stands in the guard's way.
+"""Appends lines to a file, and never blocks the guard.
 
 A line is one write, which goes to the page cache: microseconds. What makes it last, fsync, waits for the disk, and on a
-machine in trouble that takes seconds; so a thread does it. Whatever goes wrong turns the file off and is told in
+machine in trouble that takes seconds; so a thread does it. Whatever goes wrong turns the file off and is reported in
 `problem`; where the disk was full, it is tried again later.
 """
 
@@ -23,7 +23,7 @@ Opener = Callable[[], tuple[int, str]]
 
 
 class Appender:
-    """`opener` gives a descriptor and its path; it is asked again if the disk was too full even for an empty file."""
+    """`opener` gives a descriptor and its path; it is called again if the disk was too full even for an empty file."""
 
     def __init__(self, opener: Opener, clock: Callable[[], float] = time.monotonic) -> None:
         self.path: str | None = None
@@ -39,7 +39,7 @@ class Appender:
 
     @property
     def is_on(self) -> bool:
-        """Whether it makes sense to append now."""
+        """Whether lines can be written now."""
         return self.problem is None or (self._retry_s is not None and self._clock() >= self._retry_s)
 
     def append(self, data: bytes) -> bool:
@@ -72,7 +72,7 @@ class Appender:
                 self._syncer = None
 
     def close(self, wait_s: float) -> None:
-        """Waits that long for the disk, not for ever: then the kernel will write it, unless the power goes."""
+        """Waits for the disk at most that long; the kernel writes the rest later."""
         is_idle = self._syncer is None or self._syncer.stop(wait_s)
         if self._fd is not None and is_idle:
             os.close(self._fd)
@@ -132,7 +132,7 @@ class _Syncer:
         self._wanted.set()
 
     def stop(self, wait_s: float) -> bool:
-        """False if it is still at it."""
+        """False if it is still running."""
         if self._thread is None:
             return True
         self._stopping = True

@@ -134,7 +134,7 @@ def _event(t: float, event: str, /, **values: object) -> Event:
 
 
 def _finite(value: object) -> object:
-    """JSON has no infinity: for ever is unknown, too."""
+    """JSON has no infinity: it becomes None."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

@@ -34,7 +34,7 @@ class MachineLog:
     """`journal` is the file that is being written; `turn` begins the next one when it is full."""
 
     def __init__(self, command: Sequence[str], limits: dict[str, object], segment_bytes: int = SEGMENT_BYTES) -> None:
-        """Raises MemwatchError where nothing can be kept, or another recorder is at it."""
+        """Raises MemwatchError where nothing can be written, or another recorder is running."""
         try:
             self._folder = make_machine_folder()
             self._lock_fd = _lock(self._folder)
@@ -46,7 +46,7 @@ class MachineLog:
         self.journal = self._begin(continued=False)
 
     def turn(self) -> bool:
-        """True if a file was full and the next one has begun: time to `tidy`, when the machine has a moment."""
+        """True if a file was full and the next one has begun: time to `tidy`, when the machine is calm."""
         if self.journal.size_bytes < self._segment_bytes:
             return False
         self.journal.close(_LAST_SYNC_WAIT_S)
@@ -54,7 +54,7 @@ class MachineLog:
         return True
 
     def tidy(self, kept_bytes: int = KEPT_BYTES, kept_s: float = KEPT_S) -> None:
-        """Packs what is full and removes what is too old or too much; 0.1 s of work, so not when every moment counts.
+        """Packs what is full and removes what is too old or too much; 0.1 s of work, so not under memory pressure.
 
         What fails because of space or permissions is retried the next time.
         """
@@ -118,7 +118,7 @@ def _remove_leftovers(folder: str) -> None:
 
 
 def _lock(folder: str) -> int:
-    """Held as long as we live, however we die."""
+    """Held until this process ends, however it ends."""
     path = os.path.join(folder, "lock")
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

@@ -109,7 +109,7 @@ def journals(folder: Path) -> list[Path]:
 
 
 def _is_ordinary(path: Path) -> bool:
-    """A pipe would keep us waiting, and a link may lead to one."""
+    """A pipe would block, and a link may lead to one."""
     return path.is_file() and not path.is_symlink()
 
 

@@ -1,4 +1,4 @@
-"""Finds earlier runs of a command in the journals, by their first and last lines alone: a guard has little time."""
+"""Finds earlier runs of a command in the journals, by their first and last lines alone: a guard must start fast."""
 
 import os
 

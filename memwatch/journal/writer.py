@@ -212,7 +212,7 @@ class Journal:
         return event
 
     def sync(self) -> None:
-        """See to it that what was written so far outlives a power cut; does not wait for it."""
+        """Request that what was written so far reaches the disk; does not wait for it."""
         self._file.sync()
 
     def close(self, wait_s: float = LAST_SYNC_WAIT_S) -> None:
@@ -243,7 +243,7 @@ class Journal:
             self._write_sample(self._unwritten)
 
     def _write(self, line: bytes, t: float) -> int:
-        """How long the line is, whether it got there or not."""
+        """The length of the line, whether it was written or not."""
         if not self._file.is_on:
             self._lost_lines += bool(line)
             return len(line)

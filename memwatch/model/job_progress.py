@@ -28,5 +28,5 @@ def plausible_progress(message: Mapping[str, object]) -> dict[str, object]:
 
 
 def _is_countable(value: object) -> bool:
-    """A whole number may have a thousand digits, which no float has; and a NaN is within nothing."""
+    """An int may have more digits than a float can hold, and a comparison with NaN is false."""
     return isinstance(value, int | float) and abs(value) < _BEYOND

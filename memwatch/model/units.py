@@ -71,7 +71,7 @@ def format_duration(seconds: float) -> str:
 
 
 def roughly(seconds: float) -> str:
-    """'8 s', '38 min', '3 h 05 min': no more digits than anyone believes."""
+    """'8 s', '38 min', '3 h 05 min': rounded as far as an estimate deserves."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -1,4 +1,4 @@
-"""The recorder: a small process that writes down how the whole machine is doing, for the day it freezes.
+"""The recorder: a small process that records the memory of the whole machine, to explain a later freeze.
 
 It looks once a second, which costs next to nothing, and writes every few seconds, which costs a little; in trouble it
 writes every look, and those that led up to it. It acts on nobody. recording.py drives it, journal/machine_record.py

@@ -1,4 +1,4 @@
-"""Columns: values over time, in bounded space and without a lie.
+"""Columns: values over time, in bounded memory, with every peak.
 
 A chart has a thousand columns of pixels and a record may have a million samples. A column keeps the lowest and the
 highest value that fell into it, so that no peak is lost and none is made up. Where a value was unknown, or nobody
@@ -65,7 +65,7 @@ class Columns:
             self._take(self._column(min(max(self._middle(index), begin_x), end_x)), values)
 
     def break_all(self) -> None:
-        """Nobody looked for a while: no line leads from before to after."""
+        """There are no samples for a while: no line leads from before to after."""
         self._broken |= self._names
 
     def runs(self, name: str) -> Iterator[list[ColumnPoint]]:

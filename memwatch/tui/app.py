@@ -119,7 +119,7 @@ class MemwatchApp(SteadyApp[Left]):
         gc.enable()
 
     async def on_event(self, event: events.Event) -> None:
-        """A key that was typed before anything was shown was meant for something else; Ctrl-C never is."""
+        """Drops keys that were typed before the first frame, but never Ctrl-C."""
         if isinstance(event, events.Key) and not self._is_shown and event.key not in KEYS_ALWAYS:
             return
         await super().on_event(event)
@@ -150,7 +150,7 @@ class MemwatchApp(SteadyApp[Left]):
         self.exit(Left.ENDED)
 
     def _tick(self) -> None:
-        """The clock goes on when nothing else does."""
+        """Redraws the clock when no event arrives."""
         if time.monotonic() - self._drawn_s > 0.9 * TICK_S:
             self.draw()
         for command, asked_s in list(self._asked.items()):
@@ -257,7 +257,7 @@ class MemwatchApp(SteadyApp[Left]):
         self.push_screen(Dialog(title, [line(row) for row in text], choices, self.look), answered)
 
     def action_interrupt(self) -> None:
-        """Ctrl-C is for the job, as in any terminal. If it does not care, we ask."""
+        """The first Ctrl-C goes to the job, as in any terminal; the second one opens a question."""
         if isinstance(self.screen, Dialog):
             self.screen.answer("")
         elif self._source.kind != ViewKind.RUN:

@@ -9,7 +9,7 @@ from memwatch.errors import printable
 
 
 async def export(run: str, form: str, folder: Path) -> str:
-    """What became of it, in one sentence."""
+    """The result, in one sentence."""
     target = _free_name(folder, form)
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "memwatch", "export", run, f"--{form}", str(target),
@@ -24,7 +24,7 @@ async def export(run: str, form: str, folder: Path) -> str:
 
 
 def _free_name(folder: Path, form: str) -> Path:
-    """Nothing is written over."""
+    """A name that does not exist yet."""
     stem = time.strftime("memwatch-%Y%m%d-%H%M%S")
     names = (folder / f"{stem}{extra}.{form}" for extra in ("", *(f"-{number}" for number in range(2, 1000))))
     return next(name for name in names if not name.exists())

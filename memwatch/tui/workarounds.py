@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 class SteadyApp(App[Result]):
-    """An app that comes and goes without a trace.
+    """An app that leaves the terminal as it found it.
 
     - When it fails it prints nothing: its caller prints one sentence, and continues without it. Textual prints a
       traceback with the values of all local variables.

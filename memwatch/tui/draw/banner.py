@@ -1,4 +1,4 @@
-"""The second line: the guard's verdict. Quiet while all is well; a banner with the keys that help when it is not.
+"""The second line: the guard's verdict. A plain line while memory suffices, else a banner with the keys that help.
 
     ▲ WARN  full in 6 s: the job's 2.0 GiB limit, growing 71 MiB/s          [s] shard  [p] pause  [x] stop
     ■ CONFINED to 18.0 GiB: 6.2 GiB in swap, 14 MiB/s, done in about 22 min          [f] release  [p] pause  [x] stop

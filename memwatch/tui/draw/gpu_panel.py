@@ -1,4 +1,4 @@
-"""The graphics cards: busy or not, and whether this job has anything to do with it."""
+"""The graphics cards: their use, and whether this job uses them."""
 
 from memwatch.errors import printable
 from memwatch.model.sample import Gpu

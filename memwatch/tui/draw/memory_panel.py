@@ -120,7 +120,7 @@ def chart(picture: Picture, room: MemoryRoom, look: Look, width: int, height: in
 
 
 def _coming(picture: Picture, room: MemoryRoom, column_s: float, count: int) -> list[float | None]:
-    """The guard's forecast: at this rate, until memory is full. Nothing is drawn of a guess."""
+    """The guard's forecast: at this rate, until memory is full. A forecast without confidence is not drawn."""
     fill_bytes_s = None if picture.judged is None else picture.judged.fill_bytes_s
     if not fill_bytes_s or picture.full_in_s is None:
         return [None] * count

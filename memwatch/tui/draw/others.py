@@ -1,4 +1,4 @@
-"""The biggest processes that are not of the job: who else takes the memory."""
+"""The biggest processes that are not of the job: candidates to close."""
 
 from memwatch.errors import printable
 from memwatch.model.programs import program_name

@@ -1,4 +1,4 @@
-"""For a terminal too small for anything else: how it is, and the last warning."""
+"""For a terminal too small for anything else: the state and the last warning."""
 
 from memwatch.errors import printable
 from memwatch.tui.draw import banner, edges, progress_panel

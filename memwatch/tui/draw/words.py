@@ -32,7 +32,7 @@ def stopwatch(seconds: float | None) -> str:
 
 
 def between(low_s: float, high_s: float, dash: str) -> str:
-    """'34–47 min': one unit if it will do."""
+    """'34–47 min': one unit if both have the same."""
     low, high = roughly(low_s), roughly(high_s)
     if low == high:
         return low

@@ -1,4 +1,4 @@
-"""Picture: everything there is to see of a run at one moment. Unknown is None."""
+"""Picture: everything that the screen shows of a run at one moment. Unknown is None."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

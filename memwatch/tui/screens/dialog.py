@@ -1,4 +1,4 @@
-"""A question in the middle of the screen, or something to read. One key answers; Escape takes it back."""
+"""A question in the middle of the screen, or something to read. One key answers; Escape cancels."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -25,7 +25,7 @@ class Choice:
 
 
 class Dialog(ModalScreen[str]):
-    """Dismissed with the value of a choice, or with "" if the user thought better of it."""
+    """Dismissed with the value of a choice, or with "" if the user cancels."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = ROLE_CLASSES
 
