@@ -8,8 +8,9 @@ still an OOM, without a victim. oom_memory.py reads the table of processes and t
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from memwatch.diagnose.logs.oom_frames import RequestStack
 from memwatch.diagnose.logs.oom_kill import LimitKind, NoVictim, OomKill
 from memwatch.diagnose.logs.oom_memory import (
     HEADLESS_HINT,
@@ -39,14 +40,6 @@ _OLD_MEMCG = re.compile(r"Task in (?P<task>/.*) killed as a result of limit of (
 _GROUP = re.compile(r"Tasks in (?P<path>/.*) are going to be killed due to memory\.oom\.group set")
 _STATS_FOR = re.compile(r"Memory cgroup stats for (?P<path>/[^:]*):")
 _LIMIT = re.compile(r"memory: usage (?P<usage>\d+)kB, limit (?P<limit>\d+)kB")
-# In the stack of the request that failed: through a cgroup's account, or through the machine's allocator.
-_THROUGH_CGROUP = re.compile(
-    r"\bmem_cgroup_(?:out_of_memory|oom_synchronize|oom)\b|\btry_charge_memcg\b|(?<!\? )\b_*mem_cgroup_try_charge\b"
-)
-_THROUGH_MACHINE = re.compile(
-    r"^\s*(?:\[<[0-9a-f]+>\] )?__alloc_(?:pages|frozen_pages)(?:\w*(?:slowpath|may_oom)|(?:_nodemask)?\+0x)|"
-    r"\b__out_of_memory\+0x|out_of_memory from __alloc_pages|^\s*(?:\[<[0-9a-f]+>\] )?pagefault_out_of_memory"
-)
 _CHOSEN = re.compile(
     r"(?P<before>.*?)ut of memory(?: \(oom_kill_allocating_task\))?: [Kk]ill process (?P<pid>\d+)"
     r"(?:, UID \d+,)? \((?P<name>.*?)\) score (?P<score>\d+)"
@@ -71,11 +64,6 @@ _REAPED = re.compile(
 _EXITING = re.compile(
     r"(?P<before>.*?)ut of memory: OOM victim (?P<pid>\d+) \((?P<name>.*?)\) is already exiting(?P<rest>)"
 )
-_UNSURE_FRAME = re.compile(
-    r"\s*(?:\[<[0-9a-f]+>\] )?\? (?P<function>_*mem_cgroup_(?:out_of_memory|oom\w*|try_charge\w*)|"
-    r"__alloc_pages_nodemask)\+0x"
-)
-_ANY_FRAME = re.compile(r"\s*(?:\[<[0-9a-f]+>\] )?[A-Za-z_][\w.]*\+0x")
 # What begins a report of which the first lines are missing: also its stack, which nothing else has.
 _OOM_FRAME = re.compile(r"\s*(?:\[<[0-9a-f]+>\] )?(?:oom_kill_process|(?:mem_cgroup_)?out_of_memory)[\w.]*\+0x")
 _BEGINS_CUT = re.compile(
@@ -104,21 +92,26 @@ class _Open:
     task_cgroup: str | None = None
     is_node_bound: bool = False
     limit_bytes: int | None = None
-    has_sure_frame: bool = False  # in its stack; without frame pointers the kernel puts '?' before every one
-    unsure_limit: LimitKind = LimitKind.UNKNOWN  # by such frames
+    stack: RequestStack = field(default_factory=RequestStack)
     is_by_hand: bool = False
     is_oom: bool = False  # said to be one, so that it counts without a victim
     has_kill: bool = False
     no_victim: NoVictim = NoVictim.CUT
     chosen: tuple[int, str] | None = None  # of the verdict's line, which comes before the kill
 
+    def pids(self) -> set[int]:
+        """Processes that this report names, so that its end is known among others."""
+        return {row.pid for row in self.table.rows} | ({self.chosen[0]} if self.chosen else set())
+
 
 class OomReader:
-    """Takes the kernel's lines one by one. Reports never interleave: the kernel makes them under a lock."""
+    """Takes the kernel's lines one by one. The kernel makes reports under a lock, but a log of several machines, and a
+    slow console, interleave them: a report that another begins within is set aside, until its victim is named."""
 
     def __init__(self, page_bytes: int) -> None:
         self.page_bytes = page_bytes  # until a line states another
         self._open: _Open | None = None
+        self._aside: _Open | None = None
         self._killed: deque[int] = deque(maxlen=MOST_KILLED)  # the last victims
         self._chosen: tuple[int, LimitKind] | None = None  # of the first of the two lines that old kernels print
         self.is_reading = False  # in a report whose victim has not been named yet: every line may belong to it
@@ -130,7 +123,7 @@ class OomReader:
             # SysRq-f is announced, and then reported: that is one kill.
             is_announced = self._open is not None and self._open.is_by_hand and self._open.invoked_by is None
             if not is_announced:
-                yield from self.finish()
+                yield from self._set_aside(t)
             report = self._begin(t)
             report.invoked_by, report.order, report.is_oom = invoked["name"], order, True
             report.is_by_hand = is_announced or order == -1
@@ -158,14 +151,24 @@ class OomReader:
             self._take_any(t, text)
 
     def finish(self) -> Iterator[OomKill]:
-        """The report that is open, if it says that memory ran out and names no victim."""
-        report, self._open = self._open, None
+        """The reports that are open, if they say that memory ran out and name no victim."""
+        reports, self._aside, self._open = (self._aside, self._open), None, None
         self.is_reading = False
         self._chosen = None
-        if report is not None and report.is_oom and not report.has_kill:
-            _prove_limit(report)
-            pid, name = report.chosen or (None, "")
-            yield replace(self._made(report, report.t, pid, name, None, None), no_victim=report.no_victim)
+        for report in reports:
+            if report is not None and report.is_oom and not report.has_kill:
+                _prove_limit(report)
+                pid, name = report.chosen or (None, "")
+                yield replace(self._made(report, report.t, pid, name, None, None), no_victim=report.no_victim)
+
+    def _set_aside(self, t: float | None) -> Iterator[OomKill]:
+        """What was open, once another report begins: only one whose end may still come is kept."""
+        report = self._open
+        is_kept = report is not None and not report.has_kill and report.pids() and self._aside is None
+        if report is None or not is_kept or t is None or not _is_near(report.t, t):
+            yield from self.finish()
+        else:
+            self._aside, self._open = report, None
 
     def _begin(self, t: float | None) -> _Open:
         self._open = _Open(t, ProcessTable(self.page_bytes), MemoryCounts(self.page_bytes))
@@ -235,8 +238,8 @@ class OomReader:
             report.limit, report.cgroup, report.is_oom = LimitKind.CGROUP, piece["path"], True
         elif (group := _GROUP.match(text)) is not None:
             report.limit, report.cgroup, report.is_oom = LimitKind.CGROUP, group["path"], True
-        elif not report.memory.take(text) and report.limit != LimitKind.CGROUP:
-            self._take_frame(report, text)
+        elif not report.memory.take(text):
+            report.stack.take(text)
 
     def _take_verdict(self, report: _Open, constraint: str, text: str) -> None:
         report.is_oom = True
@@ -249,20 +252,10 @@ class OomReader:
         if report.limit == LimitKind.CGROUP and (path := _MEMCG.search(text) or task) is not None:
             report.cgroup = path["path"]
 
-    def _take_frame(self, report: _Open, text: str) -> None:
-        if (unsure := _UNSURE_FRAME.match(text)) is not None:
-            if report.unsure_limit == LimitKind.UNKNOWN:
-                is_cgroup = "mem_cgroup" in unsure["function"]
-                report.unsure_limit = LimitKind.CGROUP if is_cgroup else LimitKind.MACHINE
-        elif _ANY_FRAME.match(text) is not None:
-            report.has_sure_frame = True
-        if _THROUGH_CGROUP.search(text) is not None:
-            report.limit = LimitKind.CGROUP
-        elif report.limit == LimitKind.UNKNOWN and _THROUGH_MACHINE.search(text) is not None:
-            report.limit = LimitKind.MACHINE
-
     def _kill(self, t: float | None, match: re.Match[str]) -> OomKill:
-        report = self._open
+        report, aside, pid = self._open, self._aside, int(match["pid"])
+        if aside is not None and pid in aside.pids() and (report is None or pid not in report.pids()):
+            report, self._aside = aside, None
         if report is None or not _is_near(report.t, t):
             report = self._begin(t)
             self.is_reading = False
@@ -346,5 +339,5 @@ def _prove_limit(report: _Open) -> None:
     has_both = report.table.rows and report.memory.ram_bytes  # an allocation failure has no table
     if report.limit == LimitKind.UNKNOWN and (has_both or (report.invoked_by and report.memory.is_filled)):
         report.limit = LimitKind.MACHINE
-    if report.limit == LimitKind.UNKNOWN and not report.has_sure_frame:
-        report.limit = report.unsure_limit
+    if report.limit == LimitKind.UNKNOWN:
+        report.limit = report.stack.limit

@@ -100,3 +100,22 @@ def test_the_page_size_is_the_one_that_the_log_states() -> None:
     assert (log.page_bytes, kill.ram_bytes) == (64 * KIB, 16 * GIB)
     assert kill.biggest == (Row(2250, "python3", 243210 * 64 * KIB, 0),)
     assert kill.anonymous_bytes == 243221 * 64 * KIB
+
+
+def test_reports_of_two_ooms_that_interleave_keep_their_victims_and_limits() -> None:
+    head = "[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name"
+    text = f"""
+        [100.0] alpha invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0
+        [100.1] memory: usage 1048576kB, limit 1048576kB, failcnt 1
+        [100.1] {head}
+        [100.1] [     11]     0    11   300000   250000   200000        0             0 alpha
+        [100.2] beta invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0
+        [100.2] memory: usage 524288kB, limit 524288kB, failcnt 1
+        [100.2] {head}
+        [100.2] [     22]     0    22   300000   120000   200000        0             0 beta
+        [100.3] Memory cgroup out of memory: Killed process 11 (alpha) total-vm:1200000kB, anon-rss:1000000kB
+        [100.4] Memory cgroup out of memory: Killed process 22 (beta) total-vm:1200000kB, anon-rss:480000kB
+        """
+    alpha, beta = [kill for kill in read(*map(str.strip, text.splitlines())).events if isinstance(kill, OomKill)]
+    assert [(kill.name, kill.cgroup_limit_bytes) for kill in (alpha, beta)] == [("alpha", GIB), ("beta", GIB // 2)]
+    assert [kill.programs[0].name for kill in (alpha, beta)] == ["alpha", "beta"]
