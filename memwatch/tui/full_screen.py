@@ -40,7 +40,7 @@ def make_app(source: "EventSource", options: ScreenOptions, journal: str | None)
 
 
 def run_app(app: "MemwatchApp") -> "Left | None":
-    """Raises what the app failed with. A signal that ends this process restores the terminal, unless it goes to a job."""
+    """Raises what the app failed with. A signal that ends this process restores the terminal first."""
     from memwatch.tui.app import Left
 
     for number in (signal.SIGTERM, signal.SIGINT):
