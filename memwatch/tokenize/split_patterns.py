@@ -48,13 +48,13 @@ ALIASES = {"r50k": "gpt2", "p50k": "gpt2", "llama3": "cl100k", "qwen3": "qwen2"}
 PRETOKENIZERS = (*SPLIT_PATTERNS, *ALIASES)
 
 # DeepSeek divides a text three times, one pattern after the other.
-_DEEPSEEK = (
+DEEPSEEK_REGEXES = (
     r"\p{N}{1,3}",
     "[一-龥぀-ゟ゠-ヿ]+",
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
     "| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
 )
-_BY_REGEXES = {(pattern.regex,): pattern.cuts for pattern in SPLIT_PATTERNS.values()} | {_DEEPSEEK: "cl100k"}
+_BY_REGEXES = {(pattern.regex,): pattern.cuts for pattern in SPLIT_PATTERNS.values()} | {DEEPSEEK_REGEXES: "cl100k"}
 
 
 def pattern_named(name: str) -> SplitPattern:

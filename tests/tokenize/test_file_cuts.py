@@ -14,9 +14,10 @@ from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.prepare_vocabulary import found_in
 from memwatch.tokenize.safe_cuts import safe_cuts
 from tests.nasty import fragments, nasty_text
-from tests.vocabularies import vocabulary
+from tests.vocabularies import MADE, vocabulary
 
 WITH_CUTS = ["gpt2.json", "llama3.json", "qwen3.json", "deepseek_v3.json", "gpt4o.json", "mistral_nemo.json"]
+MADE_WITH_CUTS = [name for name, regexes in MADE.items() if regexes]
 ADDED = [
     "<tool_call>",
     "</think>",
@@ -66,7 +67,7 @@ def encoded_in_parts(name: str, text: str) -> list[int]:
     return [token for part in parts for token in part.ids]
 
 
-@pytest.mark.parametrize("name", WITH_CUTS)
+@pytest.mark.parametrize("name", [*WITH_CUTS, *MADE_WITH_CUTS])
 @given(text=st.one_of(nasty_text, st.lists(st.one_of(fragments, st.sampled_from(ADDED)), max_size=30).map("".join)))
 @settings(max_examples=400, deadline=None)
 def test_safe_cuts_do_not_change_tokens(name: str, text: str) -> None:

@@ -23,7 +23,7 @@ from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
 from memwatch.tokenize.vocabulary_file import encoding_of, loadable_file, with_vocabulary
 from tests.nasty import nasty_text
 from tests.texts import code, language, prose
-from tests.vocabularies import vocabulary
+from tests.vocabularies import MADE, vocabulary
 
 # The usual name of the end of a text, its number, the size, and the name of the safe cuts.
 KNOWN = {
@@ -116,7 +116,7 @@ def test_the_end_of_a_text_the_size_and_the_cuts_are_found(name: str) -> None:
     assert encoding.dtype == ("uint16" if KNOWN[name][1] <= 65536 else "uint32")
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", [*KNOWN, *MADE])
 def test_tokens_are_those_of_the_library_in_six_languages(name: str) -> None:
     expected = library(name)
     fast, judge = engines(name)
