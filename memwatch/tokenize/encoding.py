@@ -30,7 +30,7 @@ from memwatch.tokenize.vocabulary import Encoding
 # Records that are parsed at once: their objects take up to 15 times as much memory.
 RECORDS_BYTES = 128 * KIB
 VALIDATED_BYTES = 32 * KIB
-_SEVERAL_MARKS = re.compile(b"(?:" + MARK + b"){2,}")
+_TWO_MARKS = MARK + MARK
 _TOO_LONG = f"is larger than {format_size(LONGEST_RECORD_BYTES)}"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -186,7 +186,9 @@ class BlockEncoder:
             parts = self._separator.split(data)
             texts = [part for i, part in enumerate(parts) if part or (i == 0 and layout.continues)]
             return _Documents(len(texts), texts=texts, is_closed=not parts[-1])
-        joined = _SEVERAL_MARKS.sub(MARK, self._separator.marked(data, MARK))
+        joined = self._separator.marked(data, MARK)
+        while _TWO_MARKS in joined:  # An empty document is none.
+            joined = joined.replace(_TWO_MARKS, MARK)
         if not layout.continues:
             joined = joined.removeprefix(MARK)
         is_closed = joined.endswith(MARK)
