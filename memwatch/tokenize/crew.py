@@ -182,7 +182,9 @@ class Crew:
         self.workers[0].send(Shrink(self._plan.floor_budget_bytes))
 
     def grow(self) -> None:
-        """Take back what `shrink` gave away."""
+        """Take back what `shrink` gave away. Whoever has not left yet stays."""
+        for member in self.workers:
+            member.is_leaving = False
         self.workers[0].send(Shrink(self._plan.worker_budget_bytes))
 
     def empty_slot(self, slot: int) -> None:

@@ -1,16 +1,23 @@
 """Switching a running job to shards: no token lost, repeated or changed, and little memory afterwards."""
 
+import json
 import random
 import signal
+import subprocess
+import sys
 import time
+from multiprocessing.connection import Pipe
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from memwatch.tokenize.crew import Crew, CrewMember
+from memwatch.tokenize.messages import Shrink, receive
+from memwatch.tokenize.plan import Plan
 from tests.faults.jobs import PARTIAL, SLOW, RunningJob, started_writing
 from tests.guard.processes import send, wait_until
-from tests.helpers import memwatch, read_tokens
+from tests.helpers import HANG_S, memwatch, read_tokens
 
 
 def _train(folder: Path) -> np.ndarray:
@@ -92,3 +99,76 @@ def test_memory_mode_switches_by_itself_at_its_limit(long_text: Path, tmp_path: 
     assert done.code == 0, done.err
     assert "switched to shards" in done.err
     assert (tmp_path / "train_shard_0000.bin").stat().st_size > 100 << 20
+
+
+# The command in a process whose memory is available again at once, and that counts its workers at each step.
+SWITCHED_AND_BACK = """
+import json, sys
+from memwatch.tokenize import pipeline
+from memwatch.tokenize.command import tokenize
+from memwatch.tokenize.crew import Crew
+from memwatch.tokenize.session import Session
+
+counts = {"shrunk": [], "grown": [], "end": []}
+pipeline.ROOM_FOR_S = 0.0
+pipeline.PROGRESS_INTERVAL_S = 0.05
+Session._has_room = lambda self: True
+
+
+def counted(name, name_of_step):
+    real = getattr(Crew, name)
+    def step(self):
+        counts[name_of_step].append(sum(not member.is_leaving for member in self.workers))
+        real(self)
+    setattr(Crew, name, step)
+
+
+counted("shrink", "shrunk")
+counted("grow", "grown")
+counted("end", "end")
+real_run = pipeline.Pipeline.run
+
+
+def run(self):
+    self._signals.shard = True
+    real_run(self)
+
+
+pipeline.Pipeline.run = run
+tokenize.main(sys.argv[1:], standalone_mode=False)
+print(json.dumps(counts))
+"""
+
+
+def test_workers_come_back_when_memory_is_available_again(
+    long_text: Path, long_tokens: np.ndarray, tmp_path: Path
+) -> None:
+    # GIVEN a run with three workers that switches to shards at its start
+    options = ("--out", tmp_path, "--val-ratio", "0", "--workers", "3", "--engine", "tiktoken", "--block-size", "64k")
+    # WHEN there is room again
+    done = subprocess.run(
+        [sys.executable, "-c", SWITCHED_AND_BACK, str(long_text), *map(str, options)],
+        capture_output=True, text=True, timeout=HANG_S, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    # THEN three work again, in shards, and no token has changed
+    counts = json.loads(done.stdout.splitlines()[-1])
+    assert counts == {"shrunk": [3], "grown": [1], "end": [3]}
+    assert (tmp_path / "train_shard_0000.bin").exists()
+    assert np.array_equal(_train(tmp_path), long_tokens)
+
+
+def test_a_worker_that_has_not_left_yet_stays() -> None:
+    # GIVEN a crew of three that is told to shrink
+    crew = Crew.__new__(Crew)
+    crew._plan = Plan(3, worker_budget_bytes=200, floor_budget_bytes=100)
+    near, far = Pipe()
+    crew.workers = [CrewMember("worker", -1, near) for _ in range(3)]
+    crew.shrink()
+    assert [member.is_leaving for member in crew.workers] == [False, True, True]
+    # WHEN it grows again before anybody has left
+    crew.grow()
+    # THEN all stay, and the first one has its memory back
+    assert not any(member.is_leaving for member in crew.workers)
+    assert crew.is_full
+    assert [receive(far), receive(far)] == [Shrink(100), Shrink(200)]
