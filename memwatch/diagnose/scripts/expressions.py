@@ -101,7 +101,8 @@ def is_plain(test: ast.expr) -> bool:
         return any(isinstance(each, ast.Call) and dotted(each.func) == "len" for each in ast.walk(test))
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
         return True  # keep(line), is_english(line): a filter of one's own passes much of what it is given
-    is_call = isinstance(test, ast.Call) and dotted(test.func).endswith(("strip", "isspace"))
+    # if name.endswith('.json') leaves out files of other kinds.
+    is_call = isinstance(test, ast.Call) and dotted(test.func).endswith(("strip", "isspace", "endswith"))
     return isinstance(test, ast.Name) or is_call
 
 

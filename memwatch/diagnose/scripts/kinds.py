@@ -72,6 +72,11 @@ PARSERS = {f"{module}.loads" for module in ("json", "ujson", "orjson", "simplejs
 _LOADERS = {f"{module}.load" for module in ("json", "ujson", "simplejson", "rapidjson", "pickle", "cPickle", "dill")}
 
 OPENERS = {"open", "smart_open", "xopen", "zopen", "urlopen"}  # and whatever ends in .open
+# One record after another, of a file or a service.
+_STREAMS = re.compile(
+    r"(?:^|\.)(?:SeqIO|SimpleFastaParser|FastqGeneralIterator|AlignIO|SearchIO)\.parse$|ijson\.items$|"
+    r"(?:srsly|jsonlines)\.(?:read_jsonl|open)$|(?:^|\.)(?:read_jsonl|iter_jsonl|iter_lines|iter_records|stream_\w+)$"
+)
 FINDERS = {"re.findall", "re.split", "regex.findall", "regex.split"}
 READERS = {"read", "readlines", "read_text", "read_bytes"}
 _TEXT_METHODS = {"lower", "upper", "strip", "replace", "encode", "decode", "split", "splitlines", "rstrip", "lstrip"}
@@ -141,6 +146,10 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
         if any(keyword_of(node, name) is not None for name in ("chunksize", "iterator")):
             return Kind.STREAM
         return None if is_in_parts(node) else Kind.TABLE
+    if _STREAMS.search(name) or (end == "find" and isinstance(node.func, ast.Attribute) and _is_query(node)):
+        return Kind.STREAM
+    if name in ("pd.json_normalize", "json_normalize") and _takes_kind(node, Kind.WHOLE, names):
+        return Kind.TABLE
     if name in FINDERS and _takes_kind(node, Kind.WHOLE, names):
         return Kind.TOKENS
     if name == "zip" and any(kind_of(each, names) in (*DATA, Kind.TOKENS) for each in node.args):
@@ -233,6 +242,11 @@ def is_room_for(node: ast.expr, names: Names) -> bool:
 def is_in_parts(node: ast.Call) -> bool:
     """pd.read_csv(path, chunksize=...) returns one part after another; nrows limits it."""
     return any(keyword_of(node, name) is not None for name in _IN_PARTS)
+
+
+def _is_query(node: ast.Call) -> bool:
+    """collection.find(), collection.find({'x': 1}): of MongoDB; text.find('x') looks for a place."""
+    return not node.args or isinstance(node.args[0], ast.Dict)
 
 
 def _takes_kind(node: ast.Call, kind: Kind, names: Names) -> bool:

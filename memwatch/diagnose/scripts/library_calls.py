@@ -98,6 +98,8 @@ def _whole_load(node: ast.Call, name: str, method: str, names: Names) -> Pattern
         return None
     if _XML.fullmatch(name):
         return Pattern.WHOLE_XML
+    if name in ("pd.json_normalize", "json_normalize", "SeqIO.to_dict"):
+        return Pattern.WHOLE_TABLE if _takes(node, Kind.WHOLE, names) or _takes(node, Kind.STREAM, names) else None
     if TABLES.fullmatch(name):
         return None if is_in_parts(node) else Pattern.WHOLE_TABLE
     if method in ("collect", "compute") and any(

@@ -72,8 +72,7 @@ def _is_ended_by_a_counter(loop: ast.For | ast.AsyncFor) -> bool:
         isinstance(node, ast.If)
         and any(isinstance(each, ast.Break | ast.Return) for each in node.body)
         and isinstance(node.test, ast.Compare)
-        and isinstance(node.test.left, ast.Name)
-        and node.test.left.id in counters
+        and counters & set(names_in(node.test.left))
         for node in loop.body
     )
 
@@ -81,11 +80,19 @@ def _is_ended_by_a_counter(loop: ast.For | ast.AsyncFor) -> bool:
 def _assigned(loop: ast.AST) -> set[str]:
     found = set()
     for node in ast.walk(loop):
-        if isinstance(node, ast.Assign):
+        if isinstance(node, ast.Assign) and not _is_count(node):
             found |= {name for target in node.targets for name in names_in(target)}
         elif isinstance(node, ast.For):
             found |= set(names_in(node.target))
     return found
+
+
+def _is_count(node: ast.Assign) -> bool:
+    """n = n + 1, n = 0, n = len(x): a number, and no piece of the input."""
+    value = node.value
+    if isinstance(value, ast.BinOp):
+        return isinstance(value.right, ast.Constant) and set(names_in(value.left)) == set(names_in(node.targets[0]))
+    return isinstance(value, ast.Constant) or (isinstance(value, ast.Call) and dotted(value.func) == "len")
 
 
 def let_go_in(loop: ast.AST) -> set[str]:

@@ -15,6 +15,7 @@ from memwatch.diagnose.scripts.kinds import (
     Kind,
     goes_through_files,
     holds_all,
+    is_data,
     is_loader,
     is_room_for,
     is_whole_read,
@@ -28,6 +29,7 @@ from memwatch.diagnose.scripts.scopes import Given, ScopeVisitor
 MOST_HITS = 50
 SOURCE_CHARACTERS = 100
 
+_MAKERS = {"array", "asarray", "fromstring", "tensor", "loads", "split", "list", "tuple", "dict", "copy"}
 _GIVEN = (
     Kind.FILE, Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM, Kind.TABLE, Kind.EMPTY, Kind.EMPTY_LISTS,
     Kind.EMPTY_MAP,
@@ -88,7 +90,6 @@ class _Reader(ScopeVisitor):
             for node in ast.walk(tree)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         }
-        self._is_one_file = False  # in text = open(name).read(), in a loop over a folder: one file at a time is held
         self._discarded: ast.expr | None = None
         self._made_of: dict[str, ast.expr] = {}  # what a name was last given
         self._repeated = called_in_loops(tree)
@@ -114,8 +115,10 @@ class _Reader(ScopeVisitor):
 
     def _filled(self, node: ast.AST, name: str, value: ast.expr) -> None:
         """records[key] = record, in a loop over the input: a dict of everything."""
+        is_made = isinstance(value, ast.Call) and dotted(value.func).rpartition(".")[2] in _MAKERS
         is_new = isinstance(value, ast.Dict) or (
-            isinstance(value, ast.Name | ast.Subscript) and any(each in self._given() for each in names_in(value))
+            (is_made or isinstance(value, ast.Name | ast.Subscript))
+            and any(each in self._given() for each in names_in(value))
         )
         if is_new and self._names.get(name) in (Kind.EMPTY_MAP, Kind.EMPTY_LISTS) and self._is_through_all(name):
             self.note(Pattern.RECORD_LIST, node)
@@ -138,6 +141,16 @@ class _Reader(ScopeVisitor):
         self.generic_visit(node)
         if holds_all(node, self._names):
             self.note(Pattern.TOKEN_LIST if has_encoder(node) else Pattern.RECORD_LIST, node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> None:
+        """{row['id']: row for row in rows}: every record once more; a number for each is no record."""
+        self.generic_visit(node)
+        first = node.generators[0]
+        targets = set(names_in(first.target))
+        if isinstance(first.iter, ast.Call) and dotted(first.iter.func) == "enumerate":
+            return
+        if is_data(first.iter, self._names) and isinstance(node.value, ast.Name) and node.value.id in targets:
+            self.note(Pattern.RECORD_LIST, node)
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
         """(pd.read_csv(path) for path in paths): one file at a time, until something takes them all."""

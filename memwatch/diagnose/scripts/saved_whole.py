@@ -11,9 +11,10 @@ grew with the input.
 """
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
-from memwatch.diagnose.scripts.expressions import WRAPPERS, dotted, is_bounded, is_empty, names_in
+from memwatch.diagnose.scripts.expressions import WRAPPERS, dotted, is_bounded, is_empty, is_plain, names_in
 from memwatch.diagnose.scripts.hits import Pattern
 from memwatch.diagnose.scripts.library_calls import ARRAYS, OF_PARTS
 from memwatch.diagnose.scripts.loops import let_go_in
@@ -24,6 +25,7 @@ _SAVES = frozenset(
     push_to_hub writerows
     """.split()  # noqa: SIM905
 )
+_OWN_SAVE = re.compile(r"(?:save|write|dump|export|store)_\w+")
 _GROWS = {"append", "extend", "add", "insert", "update"}
 _OF_FEW = {"items", "keys", "values", "split", "splitlines", "most_common", "range", "columns", "groups"}
 _NEW = {"list", "dict", "set", "defaultdict", "OrderedDict", "deque"}
@@ -67,9 +69,17 @@ def _growth(loop: ast.For | ast.AsyncFor, name: str, few: set[str]) -> Iterator[
         elif isinstance(node, ast.For) and given & set(names_in(node.iter)):
             given |= set(names_in(node.target))
     given.discard(name)
-    for node in ast.walk(loop):
-        if _taken_in(node, name, given):
-            yield node
+    yield from (node for node in _mostly_run(loop) if _taken_in(node, name, given))
+
+
+def _mostly_run(node: ast.AST) -> Iterator[ast.AST]:
+    """What is in it, without what stands behind a test that few pieces pass."""
+    for each in ast.iter_child_nodes(node):
+        if isinstance(each, ast.If) and not is_plain(each.test):
+            yield from (inner for statement in each.orelse for inner in (statement, *_mostly_run(statement)))
+        else:
+            yield each
+            yield from _mostly_run(each)
 
 
 def _taken_in(node: ast.AST, name: str, given: set[str]) -> bool:
@@ -103,7 +113,9 @@ def _saved(nodes: list[ast.AST], name: str) -> list[ast.Call] | None:
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     copies = [node for node in calls if dotted(node.func) in ARRAYS | OF_PARTS and made & set(_direct(node))]
     saves = [node for node in calls if dotted(node.func).rpartition(".")[2] in _SAVES]
-    return copies if any(made & set(names_in(save)) for save in saves) else None
+    own = [node for node in calls if _OWN_SAVE.match(dotted(node.func).rpartition(".")[2])]  # save_to_jsonl(rows)
+    is_saved = any(made & set(names_in(save)) for save in saves) or any(made & set(_direct(save)) for save in own)
+    return copies if is_saved else None
 
 
 def _direct(call: ast.Call) -> Iterator[str]:

@@ -39,6 +39,7 @@ class ScopeVisitor(ast.NodeVisitor):
         self._loops: list[Loop] = []
         self._tests: list[ast.expr] = []  # of the ifs around, inside the innermost loop
         self._function: str | None = None
+        self._is_one_file = False  # in text = open(name).read(), in a loop over a folder: one file at a time is held
         self._aliases: dict[str, str] = {}  # add = out.append, and buffer = tokens: what they stand for
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
@@ -147,12 +148,12 @@ class ScopeVisitor(ast.NodeVisitor):
             self._names |= dict.fromkeys(names_in(node.target), Kind.FILES)  # for root, _, files in os.walk(folder)
         elif not isinstance(node, ast.While) and kind_of(node.iter, self._names) == Kind.ONE_FILE:
             self._names |= dict.fromkeys(names_in(node.target), Kind.ONE_FILE)
-        before, self._tests = self._tests, []
+        tests, self._tests = self._tests, []
         if isinstance(node, ast.While):
             self.visit(node.test)
         for statement in (*node.body, *node.orelse):
             self.visit(statement)
-        self._tests = before
+        self._tests = tests
         self._loops.pop()
 
     visit_AsyncFor = visit_For

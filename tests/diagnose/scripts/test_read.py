@@ -2,8 +2,10 @@
 
 import json
 import warnings
+from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -13,27 +15,21 @@ from memwatch.diagnose.scripts.notebooks import read_notebook
 from memwatch.diagnose.scripts.read import MOST_HITS, SOURCE_CHARACTERS, follow_script, read_script
 from memwatch.model.units import GIB
 from tests.diagnose.scripts.collection import NOT_FOLLOWED, SCRIPTS
-from tests.diagnose.scripts.fresh_scripts import FRESH_SCRIPTS, SOURCES
-from tests.diagnose.scripts.fresh_scripts_2 import FRESH_SCRIPTS_2, SOURCES_2
-from tests.diagnose.scripts.fresh_scripts_3 import CLEAR_3, FRESH_SCRIPTS_3, SOURCES_3
-from tests.diagnose.scripts.fresh_scripts_4 import CLEAR_4, FRESH_SCRIPTS_4, SOURCES_4
-from tests.diagnose.scripts.fresh_scripts_5 import CLEAR_5, FRESH_SCRIPTS_5, SOURCES_5
-from tests.diagnose.scripts.fresh_scripts_6 import CLEAR_6, FRESH_SCRIPTS_6, SOURCES_6
-from tests.diagnose.scripts.fresh_scripts_7 import CLEAR_7, FRESH_SCRIPTS_7, SOURCES_7
-from tests.diagnose.scripts.fresh_scripts_8 import CLEAR_8, FRESH_SCRIPTS_8, SOURCES_8
-from tests.diagnose.scripts.fresh_scripts_9 import CLEAR_9, FRESH_SCRIPTS_9, SOURCES_9
 
-WITH_CLEAR = (
-    FRESH_SCRIPTS_3
-    | FRESH_SCRIPTS_4
-    | FRESH_SCRIPTS_5
-    | FRESH_SCRIPTS_6
-    | FRESH_SCRIPTS_7
-    | FRESH_SCRIPTS_8
-    | FRESH_SCRIPTS_9
-)
-ALL_SCRIPTS = SCRIPTS | FRESH_SCRIPTS | FRESH_SCRIPTS_2 | WITH_CLEAR
-CLEAR = CLEAR_3 | CLEAR_4 | CLEAR_5 | CLEAR_6 | CLEAR_7 | CLEAR_8 | CLEAR_9
+COLLECTIONS = 10
+
+
+def _collected(what: str, number: int) -> Any:
+    """FRESH_SCRIPTS, SOURCES or CLEAR of one collection; the first has no number."""
+    end = f"_{number}" if number > 1 else ""
+    return getattr(import_module(f"tests.diagnose.scripts.fresh_scripts{end}"), f"{what}{end}")
+
+
+WITH_CLEAR = {
+    name: text for number in range(3, COLLECTIONS + 1) for name, text in _collected("FRESH_SCRIPTS", number).items()
+}
+CLEAR = {name for number in range(3, COLLECTIONS + 1) for name in _collected("CLEAR", number)}
+ALL_SCRIPTS: dict[str, str] = SCRIPTS | _collected("FRESH_SCRIPTS", 1) | _collected("FRESH_SCRIPTS", 2) | WITH_CLEAR
 
 EXAMPLES = Path(__file__).parent / "examples"
 
@@ -219,7 +215,7 @@ def test_a_forecast_from_the_size_alone_says_so() -> None:
 
 
 def test_every_collected_script_names_its_source() -> None:
-    sources = (SOURCES, SOURCES_2, SOURCES_3, SOURCES_4, SOURCES_5, SOURCES_6, SOURCES_7, SOURCES_8, SOURCES_9)
+    sources = [_collected("SOURCES", number) for number in range(1, COLLECTIONS + 1)]
     assert set(ALL_SCRIPTS) == set(SCRIPTS).union(*sources)
     assert len(ALL_SCRIPTS) == len(SCRIPTS) + sum(map(len, sources))  # no name twice
 
