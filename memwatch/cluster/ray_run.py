@@ -15,6 +15,7 @@ from memwatch.cluster.ray_connection import HeadWatch, connected
 from memwatch.cluster.ray_pool import RayPool
 from memwatch.cluster.run_report import RunReporter
 from memwatch.cluster.segment_tasks import SegmentTask
+from memwatch.errors import Interrupted, MemwatchError
 from memwatch.job import Channel
 from memwatch.storage.address import is_remote
 from memwatch.tokenize.engine_choice import chosen_engine, description
@@ -59,7 +60,7 @@ class RayRun:
             self._signals.patient = True
             workers = self._request.resources.workers
             pool = RayPool(ray, self._task(joined, means, engine), means.memory_bytes, workers)
-            return self._finished(joined, self._work(joined, pool))
+            return self._made(joined, pool)
         finally:
             ray.shutdown()
             head.end()
@@ -89,6 +90,16 @@ class RayRun:
         driver = SegmentDriver(joined.folder, joined.plan, pool, reporter, status, self._beat_s)
         driver.run()
         return driver.peak_task_bytes
+
+    def _made(self, joined: JoinedRun, pool: RayPool) -> RunResult:
+        try:
+            return self._finished(joined, self._work(joined, pool))
+        except (FileNotFoundError, MemwatchError) as error:
+            # Another command in this folder was first, and has removed what is unfinished.
+            if isinstance(error, Interrupted) or not joined.folder.is_finished:
+                raise
+            joined.folder.drop_partial()  # What this one has written since then.
+            return RunResult(joined.folder.out, False, joined.folder.load_manifest())
 
     def _finished(self, joined: JoinedRun, peak_bytes: int | None) -> RunResult:
         for source in joined.inputs:

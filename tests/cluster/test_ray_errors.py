@@ -32,6 +32,17 @@ def test_sigterm_leaves_nothing_running_on_any_node(cluster: RayCluster, real_te
     wait_until(lambda: not cluster.processes(JOB), "a segment is still being made")
 
 
+def test_two_drivers_in_one_folder_do_no_harm(cluster: RayCluster, real_text: Path, tmp_path: Path) -> None:
+    """The first to finish removes what is unfinished, while the other still reads it."""
+    drivers = [start_driver(cluster, real_text, tmp_path / "out") for _ in range(2)]
+    for driver in drivers:
+        code, words = end_of(driver)
+        assert code == 0, words
+    code, words = end_of(start_rank(real_text, tmp_path / "alone", 0, 1))
+    assert code == 0, words
+    assert sums(tmp_path / "out") == sums(tmp_path / "alone")
+
+
 def test_a_segment_that_fails_three_times_is_named_and_the_others_finish(cluster: RayCluster, tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()
