@@ -174,9 +174,9 @@ def test_a_systemd_that_knows_no_oom_policy_is_asked_without(systemd: Play) -> N
         pytest.param(lambda serial: [refused(serial, "Not today.")], "systemd made no scope: Not today.", id="refused"),
         pytest.param(lambda serial: [returned(serial), removed("failed")], "has failed", id="failed"),
         pytest.param(
-            lambda serial: [b"l\2\0\1" + bytes(8) + b"\10\0\0\0" + b"\xff" * 8], "no D-Bus message", id="nonsense"
+            lambda serial: [b"l\2\0\1" + bytes(8) + b"\10\0\0\0" + b"\xff" * 8], "not a D-Bus message", id="nonsense"
         ),
-        pytest.param(lambda serial: [b"\xff" * 40], "talks too much", id="endless"),
+        pytest.param(lambda serial: [b"\xff" * 40], "too long", id="endless"),
         pytest.param(lambda serial: [returned(serial), removed()], "but the job is in /user.slice", id="not moved"),
         pytest.param(lambda serial: [], "it does not answer", id="silent"),
     ],
