@@ -1,6 +1,7 @@
 """Sizes, counts and durations, as people write and read them."""
 
 import re
+from collections.abc import Callable
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -51,6 +52,11 @@ def format_count(count: float) -> str:
             value = count / factor
             return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f} {unit}"
     return f"{count:.0f}"
+
+
+def format_range(low: float, high: float, show: Callable[[float], str]) -> str:
+    """'2.0 GiB to 2.3 GiB', or '2.1 GiB' where both look the same."""
+    return show(low) if show(low) == show(high) else f"{show(low)} to {show(high)}"
 
 
 def format_number(count: int, thing: str) -> str:

@@ -8,6 +8,7 @@ from memwatch.model.units import (
     format_count,
     format_duration,
     format_number,
+    format_range,
     format_size,
     parse_count,
     parse_size,
@@ -62,3 +63,8 @@ def test_durations_read_well(seconds: float, text: str) -> None:
 
 def test_one_is_not_many() -> None:
     assert [format_number(count, "line") for count in (0, 1, 2)] == ["0 lines", "1 line", "2 lines"]
+
+
+def test_a_range_whose_ends_look_the_same_is_one_number() -> None:
+    assert format_range(2.0e9, 2.01e9, format_size) == "1.9 GiB"
+    assert format_range(2.0e9, 3.3e9, format_size) == "1.9 GiB to 3.1 GiB"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from memwatch.diagnose.collect.capture import Captured, command_lines
 from memwatch.errors import MemwatchError
 from memwatch.model.python_list import LEAST_BYTES_PER_TOKEN, MOST_BYTES_PER_TOKEN, peak_bytes
-from memwatch.model.units import format_count, format_size
+from memwatch.model.units import format_count, format_range, format_size
 from memwatch.probe.cgroups import memory_sample
 
 TEXT_BYTES_PER_TOKEN = (4.7, 1.4)
@@ -45,8 +45,8 @@ class InputForecast:
     def sentences(self) -> list[str]:
         found = [
             format_size(self.size_bytes),
-            f"{format_count(self.least_tokens)} to {format_count(self.most_tokens)} tokens",
-            f"{format_size(self.least_list_bytes)} to {format_size(self.most_list_bytes)} peak memory in a list",
+            f"{format_range(self.least_tokens, self.most_tokens, format_count)} tokens",
+            f"{format_range(self.least_list_bytes, self.most_list_bytes, format_size)} peak memory in a list",
         ]
         if self.available_bytes is not None:
             words = {True: "that fits", False: "that does not fit", None: "that may not fit"}[self.fits]
