@@ -93,8 +93,19 @@ def _as_before(
     low, middle = max(low, peak_bytes), max(peaks[len(peaks) // 2], peak_bytes)
     is_sure = there_bytes is not None and low > there_bytes * MARGIN
     is_full = there_bytes is not None and middle > there_bytes
-    place = (own.full_at, own.full_in_s) if own is not None and is_full else (None, None)
+    place: tuple[float | None, float | None] = (None, None)
+    if there_bytes is not None and is_full:
+        has_own = own is not None and own.full_at is not None
+        place = (own.full_at, own.full_in_s) if own is not None and has_own else (_full_at(runs, there_bytes), None)
     return RunNeed(fraction, middle, low, high, there_bytes, *place, is_sure, len(peaks))
+
+
+def _full_at(runs: Sequence[EarlierRun], there_bytes: int) -> float | None:
+    """The part of the way at which the newest of the runs that left a curve had taken more than is there now."""
+    run = next((run for run in runs if run.curve), None)
+    if run is None:
+        return None
+    return next((min(done / run.total, 1.0) for done, used in run.curve if used > there_bytes), 1.0)
 
 
 def _agrees(run: EarlierRun, done: float, peak_bytes: int) -> bool:

@@ -111,6 +111,17 @@ def test_the_same_command_on_the_same_input_needs_what_it_needed() -> None:
     assert need.low_bytes <= 30 * GIB <= need.need_bytes <= 31 * GIB <= need.high_bytes
 
 
+def test_the_same_command_is_known_to_end_where_it_had_taken_what_is_there() -> None:
+    """Also before this run has shown anything."""
+    before = run_on(1.0, linear)
+    need = need_of(None, [before], 3000, 0.01, MIB, 21 * GIB)
+    assert need is not None
+    assert need.full_at == pytest.approx(0.7, abs=0.04)
+    at_its_end = need_of(None, [run_on(1.0, linear, after_input=2.0)], 3000, 0.01, MIB, 40 * GIB)
+    assert at_its_end is not None
+    assert at_its_end.full_at == 1.0
+
+
 def run_on(part: float, used: Used, total: float = 3000, after_input: float = 1.0) -> EarlierRun:
     """The same command on a part of the work, as its journal tells of it."""
     run = WholeRun()

@@ -16,7 +16,8 @@ def title(picture: Picture, look: Look) -> Line:
     words = [Span("memory", "title")]
     if picture.room is not None:
         limit = " limit" if picture.room.is_limit else ""
-        swap = ", no swap" if has_no_swap(picture) else ""
+        # The need of the whole run stands in the same frame, and is news.
+        swap = ", no swap" if has_no_swap(picture) and not need_line(picture) else ""
         words.append(Span(f" {size(picture.room.capacity_bytes)}{limit}{swap}", "dim"))
     return tuple(words)
 

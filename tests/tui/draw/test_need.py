@@ -1,9 +1,11 @@
 """The need of the whole run, on the screen and in plain lines."""
 
+from dataclasses import replace
 from typing import Any
 
 from memwatch.cli.plain import line_for
 from memwatch.model.run_need import RunNeed
+from memwatch.model.sample import Memory, Sample
 from memwatch.model.units import GIB
 from memwatch.tui.draw import banner, memory_panel, progress_panel
 from memwatch.tui.draw.lines import text_of
@@ -36,6 +38,16 @@ def test_the_panel_says_what_the_run_needs_and_draws_it_to_the_end() -> None:
     before = [text_of(line) for line in memory_panel.lines(picture_after(), Look(), 100, 12)]
     dot = Look().glyphs.dot
     assert sum(line.count(dot) for line in lines) > sum(line.count(dot) for line in before)
+
+
+def test_the_title_leaves_the_room_of_half_a_screen_to_the_need() -> None:
+    """At 120 columns, title and need fit into a frame of 59."""
+    memory = Memory(24 * GIB, 12 * GIB, 0, 0)
+    without = replace(picture_after(), sample=Sample(0.0, 0.0, memory))
+    assert text_of(memory_panel.title(without, Look())).endswith("no swap")
+    needed = replace(without, need=NEED)
+    title, subtitle = memory_panel.title(needed, Look()), memory_panel.subtitle(needed, Look())
+    assert len(text_of(title)) + len(text_of(subtitle)) + len("╭─  ─  ─╮") <= 59
 
 
 def test_the_warning_is_a_banner_and_a_line_and_goes_when_the_run_fits_after_all() -> None:
