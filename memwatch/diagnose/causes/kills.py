@@ -46,7 +46,7 @@ def _incidents(kills: Sequence[DaemonKill]) -> list[list[DaemonKill]]:
 
 def _oomd_finding(kills: list[DaemonKill], evidence: Evidence) -> Finding:
     names = [kill.name for kill in kills]
-    session = next((name for name in names if _SESSION.search(name)), None)
+    session = next((name for name in names if _SESSION.search(name) and " " not in name), None)
     terminal = next((name for name in names if _TERMINAL.search(name)), None)
     what = f"systemd-oomd killed {listed([chosen(_unit(name)) for name in names])}"
     if session is not None:
@@ -72,7 +72,7 @@ def _oomd_finding(kills: list[DaemonKill], evidence: Evidence) -> Finding:
 
 
 def _unit(path: str) -> str:
-    return path.rpartition("/")[2] or path
+    return path if " " in path else path.rpartition("/")[2] or path
 
 
 def _talos_finding(kills: list[DaemonKill], evidence: Evidence) -> Finding:

@@ -67,6 +67,11 @@ def read_managed_line(t: float | None, text: str) -> ManagedKill | None:
 
 
 _OOMD = re.compile(r"(?:Killed|Marked) (?P<cgroup>/.*?) (?:for killing )?due to (?P<reason>.*)")
+# Of systemd 247 and 248, which kill a cgroup below the one they name, and do not say which.
+_OOMD_OLD = re.compile(
+    r"(?P<reason>Memory pressure for (?P<cgroup>/\S*) is greater than \d+ for more than \d+ seconds and there was"
+    r" reclaim activity|Swap used \(\d+\) / total \(\d+\) is more than \d+%)"
+)
 _OOMD_UNIT = re.compile(r"(?P<unit>\S+): systemd-oomd killed (?:\d+ process|some process)")
 _EARLYOOM = re.compile(
     r"(?:sending SIG\w+ to|killing) process (?P<pid>\d+)(?: uid \d+)? \"(?P<name>.*)\"(?: with signal \d+)?: "
@@ -147,6 +152,9 @@ class DaemonReader:
         if (match := _OOMD.match(text)) is not None and (line.who == Killer.OOMD or "memory" in match["reason"]):
             self._units.add(match["cgroup"].rpartition("/")[2])
             return DaemonKill(t, Killer.OOMD, match["cgroup"], reason=match["reason"])
+        if line.who == Killer.OOMD and (match := _OOMD_OLD.match(text)) is not None:
+            below = match["cgroup"] or "/"
+            return DaemonKill(t, Killer.OOMD, f"a cgroup below {below}", reason=match["reason"])
         if (match := _OOMD_UNIT.match(text)) is not None and match["unit"] not in self._units:
             self._units.add(match["unit"])
             use = self._uses.get(match["unit"])

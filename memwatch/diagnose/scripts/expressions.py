@@ -123,10 +123,18 @@ def has_encoder(node: ast.AST) -> bool:
 
 
 def is_small(node: ast.AST) -> bool:
-    """Does it name a file that is small by its nature?"""
-    texts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
-    words = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
-    return any(_SMALL.search(text) for text in (*texts, *words) if text != "utf-8")
+    """Does it name a file that is small by its nature? Of a path, only its last part tells."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and node.value != "utf-8" and _SMALL.search(node.value) is not None
+    if isinstance(node, ast.Name):
+        return _SMALL.search(node.id) is not None
+    if isinstance(node, ast.Subscript):
+        return is_small(node.slice) or (not isinstance(node.slice, ast.Constant) and is_small(node.value))
+    if isinstance(node, ast.Call) and dotted(node.func).endswith("path.join") and node.args:
+        return is_small(node.args[-1])
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return is_small(node.right)
+    return any(map(is_small, ast.iter_child_nodes(node)))
 
 
 def is_for_writing(node: ast.Call) -> bool:

@@ -99,7 +99,9 @@ class _Reader(ScopeVisitor):
 
     def visit_Assign(self, node: ast.Assign) -> None:
         is_one_file = self._is_one_file
-        self._is_one_file = isinstance(node.targets[0], ast.Name) and any(loop.over_files for loop in self._loops)
+        target = node.targets[0]
+        grows = isinstance(target, ast.Name) and target.id in set(names_in(node.value))  # text = text + f.read()
+        self._is_one_file = isinstance(target, ast.Name) and not grows and any(loop.over_files for loop in self._loops)
         self.visit(node.value)
         self._is_one_file = is_one_file
         if is_room_for(node.value, self._names):
@@ -205,6 +207,8 @@ class _Reader(ScopeVisitor):
         given = [*zip(parameters, node.args, strict=False), *((each.arg, each.value) for each in node.keywords)]
         for parameter, value in given:
             kind = None if isinstance(value, ast.Subscript) else kind_of(value, self._names)
+            if kind in (Kind.WHOLE, Kind.TABLE) and any(loop.over_files for loop in self._loops):
+                kind = None  # clean(open(name).read()), for each file: one of many
             if parameter in parameters and kind in _GIVEN:
                 self.given[function, parameter] = kind
 

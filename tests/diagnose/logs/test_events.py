@@ -88,6 +88,13 @@ def test_an_empty_log_has_no_events() -> None:
     assert read_log([]).events == ()
 
 
+def test_the_first_versions_of_oomd_name_only_what_they_watch() -> None:
+    text = "Memory pressure for /user.slice/user-1000.slice is greater than 10 for more than 30 seconds and there was"
+    (kill,) = read_log([LogLine(1.0, "systemd-oomd", f"{text} reclaim activity")]).events
+    assert isinstance(kill, DaemonKill)
+    assert (kill.killer, kill.name) == (Killer.OOMD, "a cgroup below /user.slice/user-1000.slice")
+
+
 def test_harmless_lines_make_no_event() -> None:
     events = recorded("mixed.journal").events
     assert [type(event).__name__ for event in events] == ["OomKill", "OomKill"]
