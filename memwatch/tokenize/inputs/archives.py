@@ -22,6 +22,7 @@ BLOCK_BYTES = tarfile.BLOCKSIZE
 LARGEST_ATTRIBUTES_BYTES = 1 * MIB
 _ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _LONGEST_MAGIC_BYTES = 6
+_ENCRYPTED = 1  # a flag of a member of a zip archive
 # Members that describe the next one.
 _ATTRIBUTES = (
     tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK
@@ -176,6 +177,8 @@ def _zip_members(source: Input) -> Iterator[ArchiveMember]:
         with zipfile.ZipFile(file) as archive:
             for info in sorted(archive.infolist(), key=lambda each: each.header_offset):
                 where = f", in the member {info.filename} at byte {info.header_offset}"
+                if info.flag_bits & _ENCRYPTED:
+                    raise MemwatchError(f"{source.name} is encrypted{where}; unpack it with its password first")
                 if not info.is_dir() and info.file_size:
                     with archive.open(info) as member:
                         yield ArchiveMember(info.filename, _named_damage(member.read, source.name + where))

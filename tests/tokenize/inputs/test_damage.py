@@ -20,6 +20,7 @@ from tests.tokenize.inputs.made import (
     PACKED,
     arrow_file,
     arrow_stream,
+    json_array,
     jsonl,
     parquet,
     saved,
@@ -41,6 +42,8 @@ CHECKED = {
 }
 UNCHECKED = {
     "a.tar": tar(("a.jsonl", LINES), ("b.jsonl", LINES)),
+    "a.json": json_array(TEXTS, indent=1),
+    "one line.json": json_array(TEXTS),
     "a.zip": zipped(("a.jsonl", LINES), ("b.jsonl", LINES)),
     "a.parquet": parquet(table(TEXTS), 50),
     "zstd.parquet": parquet(table(TEXTS), 50, compression="zstd"),
@@ -85,7 +88,7 @@ def flipped(data: bytes, chance: random.Random) -> bytes:
     for _ in range(chance.choice([1, 1, 1, 4])):
         changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
     if chance.random() < 0.1:
-        del changed[chance.randrange(len(changed)) :]
+        del changed[max(chance.randrange(len(changed)), 1) :]  # An empty file is not damaged.
     return bytes(changed)
 
 

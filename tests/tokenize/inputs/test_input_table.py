@@ -230,6 +230,14 @@ def test_a_field_inside_a_field_is_named_with_a_dot(
     assert documents(saved(tmp_path, name, data), text_column="meta.text") == TEXTS
 
 
+def encrypted(data: bytes) -> bytes:
+    """With the flag of it, which is all that is looked at."""
+    changed = bytearray(data)
+    for magic, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        changed[changed.index(magic) + flags] |= 1
+    return bytes(changed)
+
+
 doubled = pa.Table.from_arrays([pa.array(TEXTS), pa.array(TEXTS)], names=["text", "text"])
 cut = parquet(table(TEXTS))
 
@@ -259,6 +267,7 @@ REFUSED = {
     "cut tar": ("a.tar", tar(("x.txt", PLAIN * 1000))[:9000], "ends in the middle of the archive, at byte 9000"),
     "tar without an end": ("a.tar", tar(("x.txt", PLAIN))[:1024], "ends in the middle of the archive, at byte 1024"),
     "cut zip": ("a.zip", zipped(("x.txt", PLAIN))[:-10], "cannot read the zip archive"),
+    "zip with a password": ("a.zip", encrypted(zipped(("x.txt", PLAIN))), "is encrypted, in the member x.txt at byte 0; unpack it"),
     "cut bz2": ("a.bz2", PACKED["bz2"](LINES)[:-10], "ends in the middle of its packed data"),
     "cut xz": ("a.xz", PACKED["xz"](LINES)[:-10], "ends in the middle of its packed data"),
     "something after bz2": ("a.bz2", PACKED["bz2"](LINES) + b"rubbish", "is damaged: cannot unpack it before byte"),
