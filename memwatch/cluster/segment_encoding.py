@@ -9,7 +9,8 @@ import numpy as np
 
 from memwatch.cluster.run_folder import SharedPlan
 from memwatch.tokenize.bad_records import LISTED_RECORDS, listed_bad
-from memwatch.tokenize.blocks import BlockOpener, ReadPosition
+from memwatch.tokenize.block_opener import BlockOpener
+from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engine_memory import longest_document_bytes
 from memwatch.tokenize.engines import choose

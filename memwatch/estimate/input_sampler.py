@@ -19,7 +19,8 @@ from memwatch.estimate.counter import Counter
 from memwatch.estimate.statistics import CONFIDENCE_Z, Cell, Range, with_unseen
 from memwatch.model.units import KIB, MIB
 from memwatch.storage.address import is_remote
-from memwatch.tokenize.blocks import Block, BlockLayout, BlockOpener, BlockReader, ReadPosition
+from memwatch.tokenize.block_opener import BlockOpener, BlockReader
+from memwatch.tokenize.blocks import Block, BlockLayout, ReadPosition
 from memwatch.tokenize.cuts import View
 from memwatch.tokenize.document_cuts import sampling_cuts
 from memwatch.tokenize.documents import separator_named

@@ -20,7 +20,7 @@ from typing import Any
 
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.blocks import ReadPosition
-from memwatch.tokenize.outputs import OutputState
+from memwatch.tokenize.output_state import OutputState
 from memwatch.whole_file import sync_folder, whole_file
 
 SCHEMA = 3

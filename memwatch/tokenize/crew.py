@@ -19,7 +19,8 @@ from typing import Any, NoReturn
 from memwatch.errors import Broken, MemwatchError
 from memwatch.model.wording import how_it_ended
 from memwatch.on_linux import IS_LINUX
-from memwatch.tokenize.blocks import MOST_BLOCK_BYTES, BlockOpener
+from memwatch.tokenize.block_opener import BlockOpener
+from memwatch.tokenize.blocks import MOST_BLOCK_BYTES
 from memwatch.tokenize.messages import Message, Ready, SampledTokens, SampleTask, Shrink, WorkerBroken, receive, send
 from memwatch.tokenize.plan import TASKS_A_WORKER, Plan
 from memwatch.tokenize.rss import rss_bytes

@@ -7,7 +7,8 @@ from array import array
 from multiprocessing.connection import Connection
 
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.blocks import Block, BlockLayout, BlockOpener, BlockSource, ReadPosition
+from memwatch.tokenize.block_opener import BlockOpener
+from memwatch.tokenize.blocks import Block, BlockLayout, BlockSource, ReadPosition
 from memwatch.tokenize.messages import BlockFailed, Feed, FeedEnded, Fill, SlotTask, receive, send
 
 ROW_END_TYPE = "q"

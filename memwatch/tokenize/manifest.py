@@ -8,7 +8,7 @@ from typing import Any
 from memwatch import __version__
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.checkpoint import Checkpoint
-from memwatch.tokenize.outputs import FileRecord
+from memwatch.tokenize.output_state import FileRecord
 from memwatch.tokenize.settings import Split
 from memwatch.tokenize.vocabulary import Encoding
 from memwatch.whole_file import whole_file

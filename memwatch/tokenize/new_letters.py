@@ -11,7 +11,7 @@ from memwatch.model.units import KIB
 PART_BYTES = 32 * KIB
 LONGEST_BYTES = 4
 # Leading bytes of a part that are looked at one by one.
-MOST_FOUND = 32
+FOUND_ONE_BY_ONE = 32
 
 # Letters, digits and marks that came with Unicode 17: gigatoken 0.10 knows them, tiktoken 0.14 does not. Found by
 # comparing every code point in seven contexts or more, for all three pre-tokenizers; test_engines.py does it for gpt2.
@@ -84,7 +84,7 @@ class NewLetters:
     def _begin_in(text: bytes, start: int, end: int, lead: int, next_bytes: bytes) -> bool:
         """Whether the leading byte is there with one of these after it. Where there are many of them, to look at all
         bytes at once is faster than to find them."""
-        for _ in range(MOST_FOUND):
+        for _ in range(FOUND_ONE_BY_ONE):
             start = text.find(lead, start, end) + 1
             if not start:
                 return False

@@ -13,15 +13,14 @@ A file that is complete is first recorded as such in the checkpoint and then ren
 two the rename is made good (`publish`).
 """
 
-import hashlib
 import os
 from array import array
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
@@ -29,6 +28,7 @@ from memwatch.tokenize.formats.document_index import START_BYTES
 from memwatch.tokenize.formats.file_names import Names
 from memwatch.tokenize.formats.format_registry import FORMATS, has_index
 from memwatch.tokenize.messages import Finish, Finished, Grow, Hashed, MakeIndex, Message, Sync, TakeUp
+from memwatch.tokenize.output_state import FileRecord, OutputState, PartState
 from memwatch.tokenize.settings import Split, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 from memwatch.whole_file import sync_folder
@@ -38,57 +38,6 @@ GROWTH_BYTES = 8 * MIB
 
 Places = tuple[tuple[str, int, int, int], ...]
 StartPlaces = tuple[tuple[str, int, int, int, int], ...]
-_SHA256_OF_NOTHING = hashlib.sha256().hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class FileRecord:
-    """A complete file."""
-
-    name: str
-    part: str
-    split: Split
-    tokens: int
-    size_bytes: int
-    sha256: str
-    holds: Literal["tokens", "index"] = "tokens"
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class PartState:
-    """How far a growing file has come. `sha256` is that of its tokens, without the header, and `starts_sha256` that of
-    the places where its documents begin."""
-
-    shard: int = 0
-    tokens: int = 0
-    sha256: str = _SHA256_OF_NOTHING
-    starts: int = 0
-    starts_sha256: str = _SHA256_OF_NOTHING
-
-
-@dataclass(frozen=True, slots=True)
-class OutputState:
-    """Everything about the outputs that a checkpoint must know."""
-
-    sharded: bool = False
-    train: PartState = field(default_factory=PartState)
-    val: PartState = field(default_factory=PartState)
-    complete: tuple[FileRecord, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "OutputState":
-        return cls(
-            sharded=data["sharded"],
-            train=PartState(**data["train"]),
-            val=PartState(**data["val"]),
-            complete=tuple(FileRecord(**record) for record in data["complete"]),
-        )
 
 
 @dataclass(slots=True)

@@ -43,7 +43,8 @@ from memwatch.tokenize.messages import (
     WritePlace,
     Written,
 )
-from memwatch.tokenize.outputs import Outputs, OutputState
+from memwatch.tokenize.output_state import OutputState
+from memwatch.tokenize.outputs import Outputs
 from memwatch.tokenize.progress_report import Meter, time_shares
 from memwatch.tokenize.settings import FLOOR_BLOCK_BYTES
 from memwatch.tokenize.shuffled_source import ShuffledSource

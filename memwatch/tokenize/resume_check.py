@@ -9,7 +9,8 @@ from contextlib import closing
 from dataclasses import replace
 
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.blocks import BlockOpener, ReadPosition
+from memwatch.tokenize.block_opener import BlockOpener
+from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.checkpoint import Checkpoint, Totals
 from memwatch.tokenize.inputs.checksum import Checksum
 from memwatch.tokenize.inputs.input_source import Input, InputChanged

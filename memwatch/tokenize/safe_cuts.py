@@ -90,7 +90,7 @@ _BEFORE, _AFTER = (
 NEAR_BYTES = 1 * KIB
 # Then so much at once; where so many places may be cuts, the pattern is faster.
 PART_BYTES = 64 * KIB
-MOST_PLACES = PART_BYTES // 64
+MANY_PLACES = PART_BYTES // 64
 
 
 class CutSearch:
@@ -128,7 +128,7 @@ class CutSearch:
 
     def _cuts(self, window: bytes, start: int, end: int) -> Iterator[int]:
         places = _possible_cuts(window, start, end)
-        if len(places) > MOST_PLACES:
+        if len(places) > MANY_PLACES:
             yield from self._by_pattern(window, start, end)
             return
         for place in places.tolist():

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.blocks import Block, BlockOpener, BlockSource, ReadPosition, Stop
+from memwatch.tokenize.block_opener import BlockOpener
+from memwatch.tokenize.blocks import Block, BlockSource, ReadPosition, Stop
 from memwatch.tokenize.encoding import BadBytes, BadRecord, BlockEncoder, DocumentTooLong
 from memwatch.tokenize.engines import Tokens
 from memwatch.tokenize.inputs.input_source import Input

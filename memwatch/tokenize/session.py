@@ -23,7 +23,8 @@ from memwatch.tokenize import checkpoint as checkpoints
 from memwatch.tokenize import manifest as manifests
 from memwatch.tokenize.apart import apart_if_remote
 from memwatch.tokenize.bad_records import check_bad_records
-from memwatch.tokenize.blocks import BlockOpener, ReadPosition
+from memwatch.tokenize.block_opener import BlockOpener
+from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.checkpoint import PARTIAL, Checkpoint, Totals
 from memwatch.tokenize.crew import Crew
 from memwatch.tokenize.engine_choice import chosen_engine, description
@@ -33,7 +34,8 @@ from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.reading_memory import reading_memory
 from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.loader_notes import encoding_notes, expected_notes, finished_notes, likely, likely_split
-from memwatch.tokenize.outputs import FileRecord, Outputs, OutputState, publish
+from memwatch.tokenize.output_state import FileRecord, OutputState
+from memwatch.tokenize.outputs import Outputs, publish
 from memwatch.tokenize.pipeline import Pipeline, PipelineLimits
 from memwatch.tokenize.plan import Plan, cores_here, least_bytes, plan, usual_limit_bytes
 from memwatch.tokenize.progress_report import Meter

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import KIB
-from memwatch.tokenize.blocks import Block, BlockLayout, BlockOpener, BlockReader, ReadPosition
+from memwatch.tokenize.block_opener import BlockOpener, BlockReader
+from memwatch.tokenize.blocks import Block, BlockLayout, ReadPosition
 from memwatch.tokenize.cuts import Cuts, RecordCuts
 from memwatch.tokenize.document_cuts import sampling_cuts
 from memwatch.tokenize.inputs.input_source import Input

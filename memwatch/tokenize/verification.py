@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from memwatch.errors import MemwatchError
 from memwatch.tokenize import manifest as manifests
-from memwatch.tokenize.blocks import BlockOpener, BlockReader, ReadPosition
+from memwatch.tokenize.block_opener import BlockOpener, BlockReader
+from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engine_choice import reference_name
 from memwatch.tokenize.engines import Engine, reference_engine

@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
-from memwatch.tokenize.blocks import Block, BlockLayout, BlockOpener, ReadPosition
+from memwatch.tokenize.block_opener import BlockOpener
+from memwatch.tokenize.blocks import Block, BlockLayout, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engine_memory import longest_document_bytes
 from memwatch.tokenize.engines import choose

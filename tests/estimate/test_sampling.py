@@ -21,7 +21,8 @@ from memwatch.estimate.input_sampler import PIECE_BYTES
 from memwatch.estimate.outlook import outlook
 from memwatch.estimate.sampling import Sampled, sample_inputs
 from memwatch.estimate.statistics import Range
-from memwatch.tokenize.blocks import BlockReader, ReadPosition
+from memwatch.tokenize.block_opener import BlockReader
+from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import Engine, choose
 from memwatch.tokenize.inputs.finding import look_at

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from memwatch.tokenize.blocks import Block, BlockReader, ReadPosition
+from memwatch.tokenize.block_opener import BlockReader
+from memwatch.tokenize.blocks import Block, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import Engine
 from memwatch.tokenize.inputs.finding import look_at

@@ -76,7 +76,7 @@ def test_a_long_search_finds_what_the_pattern_finds(
     ends = [match.end() for match in safe_cuts(pretokenizer).finditer(data)]
     search = CutSearch(safe_cuts(pretokenizer))
     with pytest.MonkeyPatch.context() as patch:
-        for name, size in (("NEAR_BYTES", 4), ("PART_BYTES", 16), ("MOST_PLACES", most)):
+        for name, size in (("NEAR_BYTES", 4), ("PART_BYTES", 16), ("MANY_PLACES", most)):
             patch.setattr(safe_cuts_module, name, size)
         assert search.first(data, start, end) == min((at for at in ends if start <= at < end), default=None)
         assert search.last(data, end) == max((at for at in ends if at <= end), default=None)

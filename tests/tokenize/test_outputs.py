@@ -14,7 +14,8 @@ from memwatch.tokenize.formats.file_names import Names
 from memwatch.tokenize.formats.format_registry import FORMATS
 from memwatch.tokenize.hasher import Hasher, sha256_of
 from memwatch.tokenize.messages import Finished, Hashed, HashFailed, Synced, receive
-from memwatch.tokenize.outputs import Outputs, OutputState, Places, publish
+from memwatch.tokenize.output_state import OutputState
+from memwatch.tokenize.outputs import Outputs, Places, publish
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, encoding_named
 

@@ -17,7 +17,7 @@ from memwatch.model.units import GIB, MIB
 from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.checkpoint import Checkpoint, Totals, load, save
 from memwatch.tokenize.inputs.finding import expand, look_at
-from memwatch.tokenize.outputs import FileRecord, OutputState, PartState
+from memwatch.tokenize.output_state import FileRecord, OutputState, PartState
 from memwatch.tokenize.plan import (
     COORDINATOR_BYTES,
     UNDER_WAY_BYTES,

@@ -11,7 +11,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memwatch.tokenize import cuts, split
-from memwatch.tokenize.blocks import BlockOpener, ReadPosition
+from memwatch.tokenize.block_opener import BlockOpener
+from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import Engine, Gigatoken
 from memwatch.tokenize.inputs.finding import look_at

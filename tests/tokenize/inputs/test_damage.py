@@ -58,7 +58,8 @@ UNCHECKED = {
 READER = """
 import hashlib, os, sys
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.blocks import BlockReader, ReadPosition
+from memwatch.tokenize.blocks import ReadPosition
+from memwatch.tokenize.block_opener import BlockReader
 from memwatch.tokenize.inputs.finding import look_at
 from memwatch.tokenize.inputs.reading_memory import reading_memory
 from memwatch.tokenize.settings import TokenizeSettings

@@ -14,7 +14,8 @@ import pytest
 from backports import zstd
 
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.blocks import BlockOpener, ReadPosition
+from memwatch.tokenize.block_opener import BlockOpener
+from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import Gigatoken
 from memwatch.tokenize.inputs.finding import look_at
