@@ -4,7 +4,7 @@
 # make test-all  run every test, those with real hogs, kills and long texts too (10 to 20 minutes; some need root)
 # make test-failed  run again, one at a time, what failed in the last run of tests
 # make test-portable  test with psutil alone and every Linux-only call refused, as macOS would run it (minutes)
-# make test-cluster  kill nodes, workers, drivers and the store at 50 random moments under runs on Ray (10 minutes)
+# make test-cluster  kill nodes, workers, drivers and the store at 50 random moments under runs on Ray (10 to 30 minutes)
 # make test-vm  boot a Debian guest and test there what needs systemd and cgroup v2 (minutes; the first time as root)
 # make test-vm-short  the most important of it (CI runs this)
 # make vm-guest  make that guest, if there is none yet, without booting it
@@ -71,7 +71,7 @@ test-portable: $(VENV)/installed-dev
 	@MEMWATCH_PROBE=portable $(BIN)/python -m pytest $(PORTABLE)
 
 test-cluster: $(VENV)/installed-dev azurite
-	@echo "== testing runs on many machines (10 minutes)"
+	@echo "== testing runs on many machines (10 to 30 minutes)"
 	@$(BIN)/python -m pytest --all --cluster-kills 50 tests/cluster tests/storage
 
 # The emulator of Azure's store, for the tests of az:// addresses; without npm they are skipped, and say so.
