@@ -17,6 +17,7 @@ from memwatch.journal.folder import state_folder
 from memwatch.journal.reader import read_events
 from memwatch.journal.writer import Journal
 from memwatch.model.sample import Sample
+from tests.helpers import HANG_S
 from tests.journal.examples import as_nobody, kinds, sample, started, whole_run
 
 
@@ -123,6 +124,9 @@ def test_the_last_sync_comes_after_the_last_line(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(os, "fsync", slow_fsync)
     path = tmp_path / "run.jsonl"
     whole_run(path)
+    for thread in threading.enumerate():
+        if thread.name == "fsync":
+            thread.join(HANG_S)  # On a busy machine `close` does not wait long enough for it.
     assert sizes[-1] == path.stat().st_size
 
 
