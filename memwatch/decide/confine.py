@@ -41,6 +41,7 @@ SWAP_MARGIN_BYTES = 32 * MIB
 WARN_S = 60.0
 SURELY_WARN_S = 20.0
 WINDOW_S = 60.0
+LEAST_LEFT_S = 10.0  # until the end: less is not said of a confined job
 STEP_S = 0.5
 GROWTH_S = (3.0, 10.0)
 STUCK_STALL_FRACTION = 0.8
@@ -292,15 +293,14 @@ def _may_end_before(confined: Confined, full_s: float) -> bool:
 def confined_words(confined: Confined) -> str:
     """'confined to 450.0 MiB: 1.2 GiB in swap, 12.0 MiB/s, done in about 6 min 00 s instead of 60 s'."""
     words = f"confined to {format_size(confined.limit_bytes)}: {format_size(confined.swap_bytes)} in swap"
-    if (
-        not confined.rate or confined.left == 0
-    ):  # The position shows nothing of what a job does after it has read its input.
+    if not confined.rate or confined.left == 0:
         return words
     show = format_size if confined.unit == "bytes" else format_count
     words += f", {show(confined.rate)}/s"
-    if confined.left_s is None or confined.left is None:
+    # What a job does after its input was read, the position does not show: in swap that takes minutes, not seconds.
+    if confined.left_s is None or confined.left is None or confined.left_s < LEAST_LEFT_S:
         return words
-    words += f", done in about {format_duration(max(confined.left_s, 1.0))}"
+    words += f", done in about {format_duration(confined.left_s)}"
     if confined.rate_before and confined.rate_before > confined.rate:
         words += f" instead of {format_duration(confined.left / confined.rate_before)}"
     return words

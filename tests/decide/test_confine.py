@@ -261,3 +261,5 @@ def test_in_words() -> None:
     expected = "confined to 450.0 MiB: 1.0 GiB in swap, 12.0 MiB/s, done in about 6 min 00 s instead of 1 min 00 s"
     assert confined_words(seen) == expected
     assert confined_words(CONFINED) == "confined to 450.0 MiB: 1.0 GiB in swap"
+    nearly_read = replace(seen, left=5 * 12 * MIB)
+    assert confined_words(nearly_read) == "confined to 450.0 MiB: 1.0 GiB in swap, 12.0 MiB/s"
