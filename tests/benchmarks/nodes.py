@@ -78,8 +78,8 @@ def _measured(
         before, driver_before = spent_s()
         ended_s = _when_done(out, SEGMENTS, started)
         after, driver_after = spent_s()
-        if any(process.wait(HANG_S) != 0 for process in started):
-            raise NotMeasured("a run failed")
+        if any(codes := [process.wait(HANG_S) for process in started]):
+            raise NotMeasured(f"a run ended with codes {codes}")
     finally:
         for process in started:
             process.kill()
@@ -92,8 +92,8 @@ def _measured(
 def _when_done(out: Path, segments: int, started: "list[subprocess.Popen[bytes]]") -> float:
     """When so many shards have their names, which they get when they are complete."""
     while len(list(out.glob("train_shard_*.bin"))) < segments:
-        if any(process.poll() not in (None, 0) for process in started):
-            raise NotMeasured("a run failed")
+        if any(codes := [process.poll() or 0 for process in started]):
+            raise NotMeasured(f"a run ended with codes {codes}")
         time.sleep(0.01)
     return time.monotonic()
 
