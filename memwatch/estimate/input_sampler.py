@@ -47,7 +47,8 @@ GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 
 def usual_bytes(source: Input) -> int:
     """Of text, before anything was read."""
-    return (source.size_bytes or 0) * (1 if source.is_plain else USUAL_UNPACKING)
+    is_packed = source.packing or source.archive or source.has_rows
+    return (source.size_bytes or 0) * (USUAL_UNPACKING if is_packed else 1)
 
 
 def is_enough(count: int, least: int, deadline_s: float) -> bool:
