@@ -28,6 +28,9 @@ VENV := $(if $(filter python3,$(PYTHON)),.venv,.venv-$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# The tests start thousands of processes of memwatch. Where this is set, as in many containers, each compiles its modules.
+export PYTHONDONTWRITEBYTECODE :=
+
 TESTS ?=
 # The longest test takes some minutes beside other work. What hangs longer fails, and the others still run.
 PYTEST := $(BIN)/python -m pytest --timeout 900
