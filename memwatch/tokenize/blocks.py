@@ -13,7 +13,6 @@ from memwatch.errors import MemwatchError
 from memwatch.model.units import KIB, format_size
 from memwatch.storage.address import is_remote
 from memwatch.tokenize.cuts import (
-    CELL_EDGE_BYTES,
     LONGEST_RECORD_BYTES,
     LOOK_BACK_BYTES,
     BlockCut,
@@ -216,7 +215,7 @@ class StreamBlocks:
 
     def next(self, at: ReadPosition, limit: int) -> Block | None:
         self._origin = at.offset
-        fill = limit + CELL_EDGE_BYTES
+        fill = limit + self._cuts.margin_bytes
         while self._filled(fill):
             cut = self._cuts.block_end(self._window, at.offset, limit, at_end=self.ended)
             if cut is not None:
@@ -226,7 +225,7 @@ class StreamBlocks:
                 raise too_long(self._name, at.offset, self._cuts)
             else:
                 limit = min(2 * limit, MOST_BLOCK_BYTES)
-            fill = max(2 * fill, limit + CELL_EDGE_BYTES)
+            fill = max(2 * fill, limit + self._cuts.margin_bytes)
         return None
 
     def skipped(self, size: int) -> bytes:

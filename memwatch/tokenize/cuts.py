@@ -65,6 +65,7 @@ class Cuts(Protocol):
     # From here on offsets are those of the input, and the view may begin anywhere.
 
     boundary_reach_bytes: int  # how far a boundary is searched for
+    margin_bytes: int  # how much of the input behind a block must be in view
 
     def first_cut(self, view: View, offset: int) -> BlockCut | None:
         """The first cut at or after an offset; None if the view must grow first, at both ends."""
@@ -83,13 +84,13 @@ class TextCuts:
     def __init__(self, pretokenizer: str, separator: Separator | None, whole_texts: tuple[str, ...] = ()) -> None:
         self._safe = CutSearch(safe_cuts(pretokenizer, whole_texts))
         self._separator = separator
-        self._margin = MARGIN_BYTES + (0 if separator is None else separator.longest_bytes)
+        self.margin_bytes = MARGIN_BYTES + (0 if separator is None else separator.longest_bytes)
         self.boundary_reach_bytes = CELL_BYTES if separator is None else LONGEST_RECORD_BYTES
 
     def block_end(self, window: bytes, origin: int, limit: int, at_end: bool) -> BlockCut | None:
         # An inexact cut may lie a few bytes past the cell's end, or after the separator that the cell's end falls into:
         # unless the input ends here, keep those in view.
-        limit = min(limit, len(window) if at_end else len(window) - self._margin)
+        limit = min(limit, len(window) if at_end else len(window) - self.margin_bytes)
         if limit <= 0:
             return None
         at = self._first_inexact(window, origin, limit)
@@ -112,7 +113,7 @@ class TextCuts:
         if offset == 0:
             return BlockCut(0)
         at, size = offset - view.origin, len(view.data)
-        certain = size if view.at_end else size - self._margin
+        certain = size if view.at_end else size - self.margin_bytes
         while True:
             cell_end = at + CELL_BYTES - (view.origin + at) % CELL_BYTES
             found = self._first_usable(view.data, at, min(cell_end, certain))
@@ -138,7 +139,7 @@ class TextCuts:
         if self._separator is not None:
             found = self._separator.local_boundary(view.data, at)
         else:
-            found = self._safe.first(view.data, at, len(view.data) - (0 if view.at_end else self._margin))
+            found = self._safe.first(view.data, at, len(view.data) - (0 if view.at_end else self.margin_bytes))
         return None if found is None else view.origin + found
 
     def last_boundary(self, view: View, start: int, goal: int) -> int:
@@ -208,6 +209,7 @@ class RecordCuts:
     to be skipped (`skips_long`): none of them has its text."""
 
     boundary_reach_bytes = LONGEST_RECORD_BYTES
+    margin_bytes = CELL_EDGE_BYTES
 
     def __init__(self, skips_long: bool = False) -> None:
         self.skips_long = skips_long

@@ -1,6 +1,6 @@
 """Cuts of a text under a vocabulary of which no safe cuts are known: between documents only."""
 
-from memwatch.tokenize.cuts import LONGEST_RECORD_BYTES, BlockCut, Cuts, TextCuts, View
+from memwatch.tokenize.cuts import CELL_EDGE_BYTES, LONGEST_RECORD_BYTES, BlockCut, Cuts, TextCuts, View
 from memwatch.tokenize.documents import Separator
 from memwatch.tokenize.vocabulary import Encoding
 
@@ -9,6 +9,7 @@ class WholeDocumentCuts:
     """Without a separator the text is one document."""
 
     boundary_reach_bytes = LONGEST_RECORD_BYTES
+    margin_bytes = CELL_EDGE_BYTES
 
     def __init__(self, separator: Separator | None) -> None:
         self._separator = separator
