@@ -146,7 +146,6 @@ def test_the_truth_lies_inside_the_interval_95_times_in_100(
     texts = [prose(), code(), *(language(name) for name in ("de", "ja", "ru", "zh_CN"))]
     inside = outcomes = 0
     close = 0
-    # Which texts there are depends on the packages of the machine, and 14 files were too few to be 95 in 100 with any.
     for number in range(28):
         some = rng.sample(texts, rng.randint(1, len(texts)))
         weights = [some[0]] * rng.choice([1, 1, 30]) + some
