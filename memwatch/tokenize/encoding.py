@@ -125,7 +125,7 @@ class BlockEncoder:
         """A block that has a piece of a record that is skipped because it is too long, at its begin or end."""
         begin = data.find(b"\n") + 1 or len(data) if layout.continues else 0
         end = max(data.rfind(b"\n") + 1, begin) if layout.open_end else len(data)
-        ends_record = layout.continues and data[:begin].endswith(b"\n")
+        ends_record = layout.continues and (b"\n" in data or not layout.open_end)  # The last line may lack its end.
         tokens, found = self._with_marks(data[begin:end], replace(layout, continues=False, open_end=False))
         counts.documents, counts.missing_texts = found.documents, found.missing_texts
         counts.replaced_bytes, counts.starts = found.replaced_bytes, found.starts

@@ -67,8 +67,9 @@ class JsonRecords:
         while self._to_record():
             self._number += 1
             end = self._end_of_record()
-            if end is not None and not self._is_followed(end):
-                end = self._next_line("it is not JSON")
+            if end is not None:
+                size = end - self._at  # To look at what follows may move the record.
+                end = self._at + size if self._is_followed(end) else self._next_line("it is not JSON")
             if end is None:
                 yield self._data[self._at : self._at + _TOO_LONG_BYTES].replace(b"\n", b" ")
                 end = self._end_of_long_record()

@@ -1,6 +1,7 @@
 """--bad-records, --bad-limit and --exact."""
 
 import gzip
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from memwatch.tokenize.blocks import BlockLayout
+from memwatch.tokenize.inputs import json_records
 from tests.helpers import Finished, error_of
 from tests.tokenize.inputs.made import arrow_stream, json_array, jsonl, parquet, saved, table, tar
+from tests.tokenize.inputs.test_quick_records import encoder
 
 Run = Callable[..., Finished]
 GOOD = [f"text {i}" for i in range(1000)]
@@ -118,6 +122,25 @@ def test_broken_records_of_an_array_are_skipped_where_the_next_one_is_clear(toke
     done = tokenize(path, "--out", tmp_path / "b", "--bad-records", "skip")
     assert done.code == 1
     assert "b.json is broken JSON: record 301 at byte" in error_of(done)
+
+
+@pytest.mark.parametrize("read_bytes", range(64, 80))
+def test_a_broken_record_at_the_end_of_what_was_read_takes_nothing_of_the_next(
+    read_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_records, "READ_BYTES", read_bytes)
+    records = [json.dumps({"text": f"text {i}"}).encode() for i in range(30)]
+    records[1::3] = [b'{"text": tru}'] * 10
+    source = io.BytesIO(b"[" + b", ".join(records) + b"]")
+    reader = json_records.JsonRecords(source.read, "a.json")
+    assert b"".join(iter(lambda: reader.read(1000), b"")).splitlines() == records
+
+
+def test_a_long_record_at_the_end_is_counted_without_a_line_end() -> None:
+    pieces = [(b'{"text": "lo', BlockLayout("jsonl", open_end=True)), (b'ng"}', BlockLayout("jsonl", continues=True))]
+    counts = [encoder("text").encode(data, layout)[1] for data, layout in pieces]
+    assert sum(each.records for each in counts) == 1
+    assert [number for each in counts for number, _ in each.bad] == [1]
 
 
 def test_too_many_bad_records_end_the_run_and_a_higher_limit_resumes_it(tokenize: Run, tmp_path: Path) -> None:
