@@ -96,16 +96,18 @@ def _as_before(
     place: tuple[float | None, float | None] = (None, None)
     if there_bytes is not None and is_full:
         has_own = own is not None and own.full_at is not None
-        place = (own.full_at, own.full_in_s) if own is not None and has_own else (_full_at(runs, there_bytes), None)
+        place = (own.full_at, own.full_in_s) if own is not None and has_own else (_full_at(runs, fraction, there_bytes), None)
     return RunNeed(fraction, middle, low, high, there_bytes, *place, is_sure, len(peaks))
 
 
-def _full_at(runs: Sequence[EarlierRun], there_bytes: int) -> float | None:
-    """The part of the way at which the newest of the runs that left a curve had taken more than is there now."""
+def _full_at(runs: Sequence[EarlierRun], fraction: float, there_bytes: int) -> float | None:
+    """The part of the way at which the newest of the runs that left a curve had taken more than is there now. This run
+    may have come further with less."""
     run = next((run for run in runs if run.curve), None)
     if run is None:
         return None
-    return next((min(done / run.total, 1.0) for done, used in run.curve if used > there_bytes), 1.0)
+    full_at = next((done / run.total for done, used in run.curve if used > there_bytes), 1.0)
+    return min(max(full_at, fraction), 1.0)
 
 
 def _agrees(run: EarlierRun, done: float, peak_bytes: int) -> bool:

@@ -122,6 +122,13 @@ def test_the_same_command_is_known_to_end_where_it_had_taken_what_is_there() -> 
     assert at_its_end.full_at == 1.0
 
 
+def test_memory_does_not_end_at_a_place_that_this_run_has_passed() -> None:
+    """The earlier run had taken what is there at 68 %, and this one is at 80 % with less."""
+    need = need_of(None, [run_on(1.0, linear)], 3000, 0.8, GIB, 21 * GIB)
+    assert need is not None
+    assert need.full_at == 0.8
+
+
 def run_on(part: float, used: Used, total: float = 3000, after_input: float = 1.0) -> EarlierRun:
     """The same command on a part of the work, as its journal tells of it."""
     run = WholeRun()
