@@ -95,8 +95,9 @@ def _as_before(
     is_full = there_bytes is not None and middle > there_bytes
     place: tuple[float | None, float | None] = (None, None)
     if there_bytes is not None and is_full:
-        has_own = own is not None and own.full_at is not None
-        place = (own.full_at, own.full_in_s) if own is not None and has_own else (_full_at(runs, fraction, there_bytes), None)
+        place = (_full_at(runs, fraction, there_bytes), None)
+        if own is not None and own.full_at is not None:
+            place = (own.full_at, own.full_in_s)
     return RunNeed(fraction, middle, low, high, there_bytes, *place, is_sure, len(peaks))
 
 
