@@ -55,7 +55,10 @@ class GuardedTokenizer:
     def made(self, number: int, step: Callable[[], None]) -> dict[str, Any] | None:
         """What became of the segment; None if the tokenizer had exited before it received the number. Calls `step`
         every second."""
+        assert self._process.stdin is not None
         with self._busy:
+            if self._process.stdin.closed:
+                return None  # It was idle too long, and is cleaned up.
             self.readings.begin()
             try:
                 lines = self._answers(number, step)
