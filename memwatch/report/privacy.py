@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from memwatch.diagnose.findings import CHOSEN_NAME, Diagnosis, Finding, Shareable, Source
+from memwatch.diagnose.findings import CHOSEN_NAME, Diagnosis, Finding, Held, Shareable, Source
 
 PATH, NAME, HOST = "[path]", CHOSEN_NAME, "[host]"
 SHORTEST_NAME = 3  # a shorter one is a part of too many words
@@ -56,7 +56,11 @@ class Redactor:
             evidence=self._all(finding.evidence),
             advice=self._all(finding.advice),
             missing=self._all(finding.missing),
+            held=None if finding.held is None else self._held(finding.held),
         )
+
+    def _held(self, held: Held) -> Held:
+        return replace(held, parts=tuple((self(name), size) for name, size in held.parts))
 
     def _source(self, source: Source) -> Source:
         return replace(

@@ -11,7 +11,7 @@ import pytest
 from memwatch.diagnose.collect.pasted_log import pasted_evidence
 from memwatch.diagnose.conclude import diagnose
 from memwatch.diagnose.evidence import Evidence
-from memwatch.diagnose.findings import Cause, Diagnosis
+from memwatch.diagnose.findings import Cause, Diagnosis, Held
 from memwatch.diagnose.logs.log_events import read_log
 from memwatch.diagnose.logs.log_lines import LogLine
 from memwatch.journal.events import sample_event
@@ -152,6 +152,15 @@ def test_lines_of_logs_and_names_that_people_chose_are_not_on_a_page_that_is_sen
     asked = report_page(freeze(), found, show_commands=True, zone=UTC)
     for name in ("bobs-tank", "bobs-thesis", "bobs-ring", "bobs-secret", "bobs-app", "crown-jewels"):
         assert name in asked
+
+
+def test_names_in_the_bars_of_memory_are_not_on_a_page_that_is_sent() -> None:
+    held = Held(100, "the machine's RAM", (("alice-train", 90), ("/home/bob/run", 10)))
+    told = diagnosis()
+    told = replace(told, findings=(replace(told.findings[0], held=held),))
+    page = report_page(freeze(), told, zone=UTC, private_names=["alice"])
+    assert "[name]-train · 90 B" in page
+    assert not {"alice", "bob"} & set(re.findall(r"[a-z]+", page))
 
 
 def test_nothing_found_is_said() -> None:
