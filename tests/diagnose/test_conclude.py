@@ -94,6 +94,19 @@ class TestTheStory:
         assert [finding.cause for finding in found] == [Cause.SWAP_THRASHING, Cause.OOM_KILL]
         assert "python prepare.py (41031) held 56.7 GiB: firefox was killed in its place." in found[1].what
 
+    def test_the_share_of_what_no_process_held_is_not_said_of_a_process_that_is_named(self) -> None:
+        lines = (
+            "firefox invoked oom-killer: gfp_mask=0x1, order=0, oom_score_adj=0",
+            "Mem-Info:",
+            " slab_reclaimable:100 slab_unreclaimable:9000000",
+            "16777216 pages RAM",
+            "Out of memory: Killed process 2210 (firefox) total-vm:9kB, anon-rss:6084412kB, file-rss:0kB",
+        )
+        log = read(*(f"{START_T + 700}00 desk kernel: {line}" for line in lines))
+        killed = diagnose(of(freeze().timeline(), log=log)).findings[1]
+        assert "held 56.7 GiB: firefox was killed in its place." in killed.what
+        assert killed.why.startswith("34.3 GiB was in ")
+
     def test_two_records_of_the_same_time_make_one_finding(self) -> None:
         record = freeze()
         assert causes(of(record.timeline(), record.timeline("run 1"))) == [Cause.SWAP_THRASHING]

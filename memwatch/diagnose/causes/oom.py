@@ -96,7 +96,7 @@ def _finding(kills: list[OomKill], evidence: Evidence) -> Finding:
     return Finding(
         _CAUSES[kills[0].limit],
         _what(kills, first, holder, guilty, evidence),
-        why_memory_ran_out(kills, first, holder),
+        why_memory_ran_out(kills, first, holder, is_guilty_known=guilty is not None),
         _confidence(kills[0], holder),
         tuple(_log_lines(kills, first, evidence)),
         tuple(oom_advice(first, holder, guilty, evidence)),

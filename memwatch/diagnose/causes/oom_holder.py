@@ -97,8 +97,12 @@ def unaccounted_bytes(kill: OomKill) -> int | None:
     return max(kill.ram_bytes - sum(size or 0 for size in (*counted, *more)), 0)
 
 
-def why_memory_ran_out(kills: list[OomKill], first: OomKill, holder: Holder | None) -> str:
-    parts = [_beside_the_headline(first, holder) or _held(holder) or _victim_held(first)]
+def why_memory_ran_out(
+    kills: list[OomKill], first: OomKill, holder: Holder | None, is_guilty_known: bool = False
+) -> str:
+    """`is_guilty_known`: the headline names a process, and not the holder."""
+    beside = None if is_guilty_known else _beside_the_headline(first, holder)
+    parts = [beside or _held(holder) or _victim_held(first)]
     if first.in_cgroup:
         limit = first.cgroup_limit_bytes
         parts.append(None if limit is None else f"the limit was {format_size(limit)}")
