@@ -20,8 +20,8 @@ from memwatch.estimate.statistics import CONFIDENCE_Z, Cell, Range, with_unseen
 from memwatch.model.units import KIB, MIB
 from memwatch.storage.address import is_remote
 from memwatch.tokenize.block_opener import BlockOpener, BlockReader
-from memwatch.tokenize.blocks import Block, BlockLayout, ReadPosition
-from memwatch.tokenize.cuts import View
+from memwatch.tokenize.blocks import Block, BlockLayout, ReadPosition, too_long
+from memwatch.tokenize.cuts import LONGEST_RECORD_BYTES, RecordCuts, View
 from memwatch.tokenize.document_cuts import sampling_cuts
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.inputs.input_source import Input, InputChanged
@@ -200,13 +200,25 @@ class InputSampler:
         record after the place instead, and to count all pieces alike, left out long records: 1 to 2 % of the tokens.)
         """
         back = PIECE_BYTES
-        while (found := file.read(max(place - back, 0), place).rfind(b"\n")) < 0 and back < place:
+        while (found := file.read(max(place - back, 0), place).rfind(b"\n")) < 0:
+            if back >= place:
+                break
+            if back >= LONGEST_RECORD_BYTES:
+                return self._too_long(place)
             back *= 8
         line = max(place - back, 0) + found + 1
         begin = line - line % PIECE_BYTES
         opener = BlockOpener([self.source], self._counter.settings, self._counter.encoding)
         first, last = (opener.start_at(file, at).offset for at in (begin, begin + PIECE_BYTES))
+        if last - first > PIECE_BYTES + LONGEST_RECORD_BYTES:
+            return self._too_long(line)
         return file.read(first, last)
+
+    def _too_long(self, at: int) -> bytes:
+        """A record that is too long for a run ends the estimate too, or is left out; in no case is it read whole."""
+        if self._counter.settings.bad_records == "skip":
+            return b""
+        raise too_long(self.source.name, at, RecordCuts())
 
     def _text_at(self, window: bytes, at: int) -> tuple[bytes, BlockLayout]:
         """A piece of a plain text, from the first safe cut on. The reader would read on to the next safe cut, however

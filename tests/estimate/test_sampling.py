@@ -6,8 +6,9 @@ import math
 import random
 import sysconfig
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -344,6 +345,21 @@ def test_a_jsonl_file_of_one_long_record_is_estimated(
     path = tmp_path / "one.jsonl"
     path.write_text(json.dumps({"text": prose()[:300_000].decode()}))
     assert sample(path).tokens.estimate == pytest.approx(truth(path), rel=0.01)
+
+
+@pytest.mark.parametrize("bad_records", ["stop", "skip"])
+def test_a_record_that_is_too_long_is_named_or_left_out_and_never_read_whole(
+    bad_records: Literal["stop", "skip"], tmp_path: Path, sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(input_sampler, "LONGEST_RECORD_BYTES", PIECE_BYTES)
+    path = tmp_path / "one.jsonl"
+    path.write_text(json.dumps({"text": prose()[:300_000].decode()}))
+    settings = replace(SETTINGS, bad_records=bad_records)
+    if bad_records == "stop":
+        with pytest.raises(MemwatchError, match="has a record larger than"):
+            sample(path, settings=settings)
+    else:
+        assert sample(path, settings=settings).tokens.estimate == 0
 
 
 @pytest.mark.parametrize("kind", ["txt", "jsonl"])
