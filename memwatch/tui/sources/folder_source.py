@@ -1,6 +1,7 @@
 """A run on many machines as its output folder shows it: nothing of this machine, and nobody to send a command to."""
 
 import asyncio
+import contextvars
 import threading
 import time
 from collections.abc import Callable
@@ -24,7 +25,8 @@ class FolderSource:
         self.failure: MemwatchError | None = None
 
     def start(self, changed: Callable[[list[Event]], None], ended: Callable[[], None]) -> None:
-        loop = asyncio.get_running_loop()
+        # Textual knows its app by the context, and a thread has one of its own: timers that it sets would fail.
+        loop, context = asyncio.get_running_loop(), contextvars.copy_context()
 
         def arrived(events: list[Event]) -> None:
             for event in events:
@@ -44,8 +46,10 @@ class FolderSource:
                     events = self._look(time.time())
                 except MemwatchError as error:
                     self.failure = error
+                except OSError as error:
+                    self.failure = MemwatchError(f"cannot read {error.filename or 'the folder'}: {error.strerror}")
                 try:
-                    loop.call_soon_threadsafe(arrived, events)
+                    loop.call_soon_threadsafe(arrived, events, context=context)
                 except RuntimeError:
                     return  # The screen was left meanwhile.
                 self._is_left.wait(self._every_s)
