@@ -1,5 +1,6 @@
 """A run on many machines as its output folder shows it: for `memwatch attach OUT`, and for the run's own views."""
 
+import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
@@ -81,11 +82,19 @@ def worst(rows: Sequence[NodeRow]) -> tuple[str, str]:
     known = [row for row in rows if row.level is not None and row.state != "lost"]
     if not known:
         return "calm", "no node has reported its memory yet"
-    row = max(known, key=lambda row: (LEVELS.index(row.level or "calm"), -(row.headroom_bytes or 0)))
-    headroom = "" if row.headroom_bytes is None else f"{format_size(max(row.headroom_bytes, 0))} headroom on {row.name}"
+    headrooms = [row.headroom_bytes for row in known if row.headroom_bytes is not None]
+    row = max(known, key=lambda row: (LEVELS.index(row.level or "calm"), -_headroom(row)))
+    left = "unknown" if row.headroom_bytes is None else format_size(max(row.headroom_bytes, 0))
+    headroom = f"{left} headroom on {row.name}"
     if row.state == "paused":
         return row.level or "calm", f"{headroom}: its segments are paused until memory is free"
-    return row.level or "calm", headroom + (", the least of all nodes" if len(rows) > 1 else "")
+    is_least = len(headrooms) > 1 and row.headroom_bytes == min(headrooms)
+    return row.level or "calm", headroom + (", the least of all nodes" if is_least else "")
+
+
+def _headroom(row: NodeRow) -> float:
+    """A node whose headroom is not known comes last."""
+    return math.inf if row.headroom_bytes is None else row.headroom_bytes
 
 
 class RunView:
@@ -131,8 +140,11 @@ class RunView:
     def _beginning(self) -> list[dict[str, Any]]:
         if self._has_begun:
             return []
+        try:
+            began_t = self._folder.store.info(self._folder.plan_address).modified_ns / 1e9
+        except FileNotFoundError:
+            return []  # The run was completed meanwhile; the next look finds the manifest.
         self._has_begun = True
-        began_t = self._folder.store.info(self._folder.plan_address).modified_ns / 1e9
         more = f" and {len(self._inputs) - 1} more" if len(self._inputs) > 1 else ""
         title = f"tokenize {self._inputs[0]}{more} \u2192 {self._folder.out}"
         return [{"t": began_t, "event": "start", "command": [title]}]

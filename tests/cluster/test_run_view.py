@@ -10,7 +10,7 @@ from memwatch.cluster.guard_readings import GuardReadings
 from memwatch.cluster.kept_journals import KeptJournal, keep_problem
 from memwatch.cluster.nodes import NodeStatus, announce
 from memwatch.cluster.run_folder import RunFolder, SharedPlan
-from memwatch.cluster.run_view import RunView, SeenNode, node_rows, run_lines
+from memwatch.cluster.run_view import RunView, SeenNode, node_rows, run_lines, worst
 from memwatch.journal.events import nodes_event
 from memwatch.journal.writer import Journal
 from memwatch.model.node_rows import MOST_NODES, NodeRow, node_line, rows_of
@@ -73,6 +73,26 @@ def test_the_screen_of_a_folder_gets_the_run_as_events(tmp_path: Path) -> None:
     assert not [event for event in view.events(9.0) if event["event"] in ("note", "start")]
     folder.store.put(folder.file("manifest.json"), b"{}")
     assert [event["event"] for event in view.events(10.0)] == ["exit"]
+
+
+def test_the_reason_of_a_run_names_the_node_that_it_is_about() -> None:
+    unknown = NodeRow("a", "working", 1, 0, level="calm")
+    small, large = (
+        NodeRow(name, "working", 1, 0, headroom_bytes=MIB * n, level="calm") for name, n in (("b", 1), ("c", 9))
+    )
+    assert worst([unknown]) == ("calm", "unknown headroom on a")
+    assert worst([unknown, small]) == ("calm", "1.0 MiB headroom on b")
+    assert worst([unknown, small, large]) == ("calm", "1.0 MiB headroom on b, the least of all nodes")
+    # WHEN a larger node is in trouble, its headroom is not the least
+    assert worst([small, replace(large, level="warn")]) == ("warn", "9.0 MiB headroom on c")
+
+
+def test_a_run_that_is_completed_while_its_screen_starts_is_shown(tmp_path: Path) -> None:
+    folder = RunFolder(str(tmp_path))
+    folder.agree_on(SharedPlan({}, [{"path": "in.txt", "size_bytes": 10, "kind": "text"}], [[0, 0, 10]]))
+    view = RunView(str(tmp_path))
+    folder.drop_partial()
+    assert [event["event"] for event in view.events(7.0)] == ["nodes", "progress", "verdict"]
 
 
 def test_what_a_job_says_of_its_nodes_may_be_anything() -> None:
