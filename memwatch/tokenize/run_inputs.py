@@ -75,13 +75,15 @@ def _check_shuffle(settings: TokenizeSettings, inputs: Sequence[Input], by_segme
 
 def shuffle_notes(settings: TokenizeSettings, inputs: Sequence[Input]) -> list[str]:
     """What --shuffle cannot do with these inputs, though it does the rest."""
-    packed = [source.name for source in inputs if not source.is_plain and not source.has_rows]
-    if settings.shuffle is None or not packed:
+    fed = [source for source in inputs if not source.is_plain and not source.has_rows]
+    if settings.shuffle is None or not fed:
         return []
-    others = f" and {len(packed) - 1} more" if len(packed) > 1 else ""
+    others = f" and {len(fed) - 1} more" if len(fed) > 1 else ""
+    is_json = not (fed[0].packing or fed[0].archive)
+    what, remedy = ("a JSON file", "convert it to JSONL") if is_json else ("a compressed file", "unpack it")
     return [
-        f"{packed[0]}{others}: a compressed file is read from the front, so its documents move within 1 MiB only; "
-        "unpack it to have them shuffled with all others"
+        f"{fed[0].name}{others}: {what} is read from the front, so its documents move within 1 MiB only; "
+        f"{remedy} to have them shuffled with all others"
     ]
 
 
@@ -91,9 +93,13 @@ def _check_tail(settings: TokenizeSettings, inputs: Sequence[Input]) -> None:
     for source in inputs:
         size = source.size_bytes
         if size is None or (before < at < before + size and not source.is_plain and not source.has_rows):
-            what = "standard input" if size is None else f"{source.name}, which is compressed,"
+            is_json = not (source.packing or source.archive)
+            why, remedy = ("JSON", "convert it to JSONL") if is_json else ("compressed", "unpack it")
+            if size is None:
+                remedy = "save it to a file"
+            what = "standard input" if size is None else f"{source.name}, which is {why},"
             raise UsageError(
                 f"--val tail cannot tell where the last part of {what} begins; "
-                "use --val ratio or a validation file, or unpack it"
+                f"use --val ratio or a validation file, or {remedy}"
             )
         before += size

@@ -11,6 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from memwatch.errors import UsageError
+from memwatch.tokenize.run_inputs import run_inputs, shuffle_notes
+from memwatch.tokenize.settings import Resources, TokenizeRequest, TokenizeSettings
 from memwatch.tokenize.vocabulary import encoding_named, rank_file, reference
 from tests.faults.jobs import contents
 from tests.guard.processes import wait_until
@@ -81,6 +84,16 @@ def test_the_tail_of_several_files_may_begin_in_any_of_them(lines: list[str], tm
     done = run(*inputs, "--out", tmp_path / "no", "--val", "tail", "--val-ratio", 0.0001)
     assert done.code == 2
     assert "b.jsonl.gz, which is compressed, begins" in error_of(done)
+
+
+def test_json_that_is_read_from_the_front_is_not_called_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"text": "some text"}] * 50))
+    with pytest.raises(UsageError, match=r"a.json, which is JSON, begins; .* or convert it to JSONL"):
+        run_inputs(TokenizeRequest((str(path),), None, TokenizeSettings(val="tail", val_ratio="0.1"), Resources()))
+    inputs, settings = run_inputs(TokenizeRequest((str(path),), None, TokenizeSettings(shuffle=1), Resources()))
+    (note,) = shuffle_notes(settings, inputs)
+    assert "a.json: a JSON file is read from the front" in note
 
 
 def test_a_validation_file_is_left_out_of_a_pattern(lines: list[str], tmp_path: Path) -> None:
