@@ -107,6 +107,26 @@ class TestTheStory:
         assert "held 56.7 GiB: firefox was killed in its place." in killed.what
         assert killed.why.startswith("34.3 GiB was in ")
 
+    @pytest.mark.parametrize(
+        "state",
+        [
+            pytest.param("rsync           D ffff8800b5a0dcc0     0  5604      1 0x00000000", id="Linux 3.10"),
+            pytest.param("rsync           D    0  5604      1 0x00000000", id="Linux 4.15"),
+            pytest.param("task:rsync           state:D stack:    0 pid: 5604 ppid:     1 flags:0x0", id="Linux 5.15"),
+            pytest.param("task:rsync           state:D stack:0     pid:5604  tgid:5604  ppid:1", id="Linux 6.8"),
+        ],
+    )
+    def test_a_hung_task_of_which_the_first_line_is_missing_has_no_duration(self, state: str) -> None:
+        lines = (
+            '"echo 0 > /proc/sys/kernel/hung_task_timeout_secs" disables this message.',
+            state,
+            "Call Trace:",
+            " __schedule+0x2e3/0x740",
+            " __alloc_pages_slowpath+0x3f6/0xe00",
+        )
+        finding = only(of(freeze().timeline(), log=read(*(f"{START_T + 700}00 desk kernel: {line}" for line in lines))))
+        assert "kernel log: rsync (5604) blocked" in finding.evidence
+
     def test_two_records_of_the_same_time_make_one_finding(self) -> None:
         record = freeze()
         assert causes(of(record.timeline(), record.timeline("run 1"))) == [Cause.SWAP_THRASHING]

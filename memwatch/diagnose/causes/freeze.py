@@ -1,6 +1,6 @@
 """Freezes that a record shows only as a gap: the recorder itself did not get to run."""
 
-from memwatch.diagnose.causes.hung import dirty_advice, hung_in
+from memwatch.diagnose.causes.hung import at_least, dirty_advice, hung_in
 from memwatch.diagnose.causes.phrases import clock, sentence, share
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
@@ -68,7 +68,7 @@ def _disk_finding(gap: Gap, shown: tuple[str, ...], writers: list[HungTask], evi
     if waited is not None:
         shown = (*shown, f"all programs waited for the disk {share(waited)} of that time")
     for task in writers[:2]:
-        shown = (*shown, f"kernel log: {task.name} ({task.pid}) waited to write, {task.seconds} s and more")
+        shown = (*shown, f"kernel log: {task.name} ({task.pid}) waited to write{at_least(task.seconds)}")
     why = "programs had written faster than the disk takes it" if writers else "what kept the disk busy is not recorded"
     short = gap.memory_stalled_fraction is None or gap.memory_stalled_fraction >= SHORT_OF_MEMORY_SHARE
     confidence = Confidence.LOW

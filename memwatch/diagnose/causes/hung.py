@@ -122,6 +122,11 @@ def _hung_tasks(evidence: Evidence) -> list[HungTask]:
     return [] if evidence.log is None else [event for event in evidence.log.events if isinstance(event, HungTask)]
 
 
+def at_least(seconds: int) -> str:
+    """' for 120 s and more', or nothing where the log does not say how long: to follow a word."""
+    return f" for {seconds} s and more" if seconds else ""
+
+
 def _hung_finding(wait: Wait, tasks: list[HungTask], evidence: Evidence) -> Finding:
     cause, why, confidence = _WAITS[wait]
     unknown = ("what they waited for: their stacks ('Call Trace') are not in the log, or name nothing known",)
@@ -138,7 +143,7 @@ def _hung_finding(wait: Wait, tasks: list[HungTask], evidence: Evidence) -> Find
     longest = max(task.seconds for task in tasks)
     return Finding(
         cause,
-        f"Programs hung{f' for {longest} s and more' if longest else ''}: {names}.",
+        f"Programs hung{at_least(longest)}: {names}.",
         why,
         confidence,
         tuple(shown),

@@ -1,6 +1,6 @@
 """Causes that a record of samples shows: swap thrashing, page-cache churn, and a limit that is full."""
 
-from memwatch.diagnose.causes.hung import hung_in
+from memwatch.diagnose.causes.hung import at_least, hung_in
 from memwatch.diagnose.causes.phrases import clock, growth, listed, sentence, share
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
@@ -164,7 +164,7 @@ def _shown(
     if stretch.longest_gap_s:
         shown.append(f"the recorder itself stood still for {format_duration(stretch.longest_gap_s)}")
     shown += [f"kernel log: oom-kill of {kill.name} ({kill.pid}) at {clock(kill.t, now_t)}" for kill in kills[:2]]
-    shown += [f"kernel log: {task.name} ({task.pid}) blocked for {task.seconds} s and more" for task in hung[:1]]
+    shown += [f"kernel log: {task.name} ({task.pid}) blocked{at_least(task.seconds)}" for task in hung[:1]]
     if stretch.cut_off:
         shown.append("the record ends here: the machine was reset or lost power, or the recorder was killed")
     return tuple(shown)

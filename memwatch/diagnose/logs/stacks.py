@@ -20,7 +20,10 @@ _HUNG = re.compile(
 )
 # The lines after it, of a report that is pasted without its first line; SysRq-w prints the second of them too.
 _DISABLES = re.compile(r"\"echo 0 > /proc/sys/kernel/hung_task_timeout_secs\" disables this message")
-_STATE = re.compile(r"(?P<name>\S.{0,14}?) +D ?[0-9a-f]+ +(?:\d+ +)?(?P<pid>\d+) +\d+ 0x[0-9a-f]+")
+_STATE = re.compile(
+    r"(?:task:)?(?P<name>\S.{0,14}?) +(?:D *[0-9a-f]+ +(?:\d+ +)?(?P<pid>\d+) +\d+ 0x[0-9a-f]+|"
+    r"state:D +stack: *\d+ +pid: *(?P<pid_since_5_10>\d+) )"
+)
 # Linux 4.9 to 4.14: a request for memory waited that long.
 _STALLED = re.compile(r"(?P<name>.{1,32}?): page allocation stalls for (?P<ms>\d+)ms")
 _OWNER = re.compile(
@@ -81,7 +84,7 @@ class HungTask:
     t: float | None
     pid: int
     name: str
-    seconds: int  # at least so long
+    seconds: int  # at least so long; 0 if the line that says so is missing
     wait: Wait = Wait.UNKNOWN
     function: str | None = None  # of the kernel, in which it shows
     owner: str | None = None  # who holds the lock that it waits for: "python3 (5604)"
@@ -121,7 +124,7 @@ class StackReader:
         if self.report is None and _DISABLES.match(text.strip()) is not None:
             self.is_cut = True
         elif self.is_cut and (state := _STATE.match(text.strip())) is not None:
-            self.begin(HungTask(t, int(state["pid"]), state["name"], 0))
+            self.begin(HungTask(t, int(state["pid"] or state["pid_since_5_10"]), state["name"], 0))
             self.is_cut = False
 
     def take(self, text: str) -> Reported | None:
