@@ -44,7 +44,13 @@ def _in_scope(nodes: list[ast.AST]) -> Iterator[tuple[ast.AST, Pattern]]:
     born = {name: value for name, value in _assigned(nodes) if _is_new(value)}
     few = {name for name, value in _assigned(nodes) if is_bounded(value) and not is_empty(value)}
     loops = [node for node in nodes if isinstance(node, ast.For | ast.AsyncFor)]
-    grown = {(name, loop): list(_growth(loop, name, few)) for name in born for loop in loops}
+    mentioned = {loop: set(names_in(loop)) for loop in loops}
+    grown = {
+        (name, loop): list(_growth(loop, name, few))
+        for name in born
+        for loop in loops
+        if name.partition(".")[0] in mentioned[loop]
+    }
     copies = {name: _saved(nodes, name) for name in born}
     # One list that is saved shows what its loop goes through; whatever else grows in it grows as much.
     proven = {loop for (name, loop), found in grown.items() if found and copies[name] is not None}
