@@ -67,7 +67,7 @@ class TaskTokenizer:
 
 
 def numbers() -> Iterator[int]:
-    """Lines of standard input, as they come. Whoever asks waits for the answer, so there is never a second line."""
+    """Lines of standard input, as they come. The task waits for each result, so there is never a second line."""
     while select.select([0], [], [], IDLE_S)[0]:
         line = os.read(0, 64)
         if not line:

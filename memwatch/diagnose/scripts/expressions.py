@@ -123,7 +123,7 @@ def has_encoder(node: ast.AST) -> bool:
 
 
 def is_small(node: ast.AST) -> bool:
-    """Does it name a file that is small by its nature? Of a path, only its last part tells."""
+    """Whether it names a file that is small by its nature. Of a path, only the last part counts."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, str) and node.value != "utf-8" and _SMALL.search(node.value) is not None
     if isinstance(node, ast.Name):

@@ -1,6 +1,6 @@
 """What grows in a loop whose length does not show, and is then saved in one call: that is a dataset, held whole.
 
-`read.py` knows loops that go through the input by what they go through. A loop over a parameter or a data loader tells
+`read.py` knows loops that go through the input by what they go through. A loop over a parameter or a data loader shows
 nothing; but a list that takes in a piece at every turn, and goes into np.save, json.dump or a data frame at the end,
 grew with the input.
 
