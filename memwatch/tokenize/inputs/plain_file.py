@@ -39,7 +39,7 @@ class PlainFile:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def next_line(self, offset: int) -> int:
-        """Where the next line begins, however far away, or the end. Cached, because callers look up many places of one long line."""
+        """Where the next line begins, however far away, or the end. Cached, for many places in one long line."""
         begin, found = self._long_line
         if not begin <= offset <= found:
             found, at = self._size, offset
