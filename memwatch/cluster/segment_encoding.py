@@ -12,7 +12,7 @@ from memwatch.tokenize.bad_records import LISTED_RECORDS, listed_bad
 from memwatch.tokenize.block_opener import BlockOpener
 from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
-from memwatch.tokenize.engine_memory import longest_document_bytes
+from memwatch.tokenize.engine_memory import longest_document_bytes, may_grow
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.messages import ReadTask
@@ -104,7 +104,7 @@ class SegmentEncoding:
             split, starts = piece.block.split, np.asarray(piece.counts.starts, "<i8") + tokens[piece.block.split]
             tokens[split] += len(piece.tokens)
             yield split, np.asarray(piece.tokens, self._dtype).tobytes(), starts.astype("<i8").tobytes()
-            if (rss_bytes(os.getpid()) or 0) > self._budget_bytes:
+            if not may_grow(self._encoder.engine, rss_bytes(os.getpid()) or 0, self._budget_bytes):
                 self._encoder.engine.renew()
 
     def shrink(self) -> None:

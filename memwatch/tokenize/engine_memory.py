@@ -3,7 +3,8 @@
 import os
 
 from memwatch.model.units import KIB
-from memwatch.tokenize.plan import ReadingMemory
+from memwatch.tokenize.engines import Engine
+from memwatch.tokenize.plan import WORST_GROWTH_BYTES, ReadingMemory
 from memwatch.tokenize.settings import EngineName
 from memwatch.tokenize.vocabulary import Encoding
 
@@ -22,6 +23,11 @@ def with_engine_memory(reading: ReadingMemory, encoding: Encoding, engine: Engin
         return reading
     extra = TOKENIZERS_A_FILE_BYTE * os.path.getsize(encoding.path)
     return reading._replace(worker_bytes=reading.worker_bytes + extra)
+
+
+def may_grow(engine: Engine, used_bytes: int, budget_bytes: int) -> bool:
+    """May a worker that has used so much encode another block, or must its engine be renewed first?"""
+    return used_bytes + max(engine.next_growth_bytes - WORST_GROWTH_BYTES, 0) <= budget_bytes
 
 
 def longest_document_bytes(encoding: Encoding, engine: str, free_bytes: int) -> int | None:

@@ -7,6 +7,7 @@ answer counts.
 
 import hashlib
 import importlib.metadata
+import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,6 +21,7 @@ import numpy.typing as npt
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.document_mark import MARK, has_mark
 from memwatch.tokenize.new_letters import NEW_IN_UNICODE_17, NEW_TO_TOKENIZERS, NewLetters
+from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.split_patterns import pattern_with
 from memwatch.tokenize.vocabulary import Encoding, cache_folder, reference, store
 
@@ -59,6 +61,10 @@ class Engine(Protocol):
     name: str
     version: str
 
+    @property
+    def next_growth_bytes(self) -> int:
+        """How much memory its caches take for a moment when they grow next; 0 if that is not known."""
+
     def encode(self, text: bytes) -> Tokens: ...
 
     def encode_marked(self, text: bytes) -> Tokens:
@@ -76,6 +82,7 @@ class ReferenceEngine:
 
     name: str
     version: str
+    next_growth_bytes = 0
 
     def __init__(self, encoding: Encoding) -> None:
         self.version = importlib.metadata.version(self.name)
@@ -151,20 +158,37 @@ class Gigatoken:
         self._encoding = encoding
         self._ranks = ranks
         self._new_letters = _NEW_LETTERS.get(encoding.kind)
+        self._largest_growth_bytes: int | None = None
         self.renew()
 
     def encode(self, text: bytes) -> Tokens:
         if self._has_new_letters(text) or has_mark(text):
             return self.reference_engine().encode(text)
-        return self._encode(text)
+        return self._measured(text)
 
     def encode_marked(self, text: bytes) -> Tokens:
         if self._has_new_letters(text):
             return self.reference_engine().encode_marked(text)
-        return self._encode(text)
+        return self._measured(text)
+
+    @property
+    def next_growth_bytes(self) -> int:
+        """Its tables double. The last time that took as much as the table had, and for a moment twice as much; the next
+        time takes twice that."""
+        return 4 * (self._largest_growth_bytes or 0)
+
+    def _measured(self, text: bytes) -> Tokens:
+        before_bytes = rss_bytes(os.getpid()) or 0
+        tokens = self._encode(text)
+        grown_bytes = (rss_bytes(os.getpid()) or 0) - before_bytes
+        # The first text after a renewal fills all that is empty, which says nothing about the next growth.
+        is_first = self._largest_growth_bytes is None
+        self._largest_growth_bytes = 0 if is_first else max(self._largest_growth_bytes or 0, grown_bytes)
+        return tokens
 
     def renew(self) -> None:
         """Its caches only grow; a new tokenizer starts with empty ones."""
+        self._largest_growth_bytes = None
         self._reference: ReferenceEngine | None = None
         # The old one must be gone before the new one is there, or both would count.
         self._encode: Callable[[bytes], Tokens] = _not_ready

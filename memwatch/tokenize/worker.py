@@ -22,7 +22,7 @@ from memwatch.model.units import MIB
 from memwatch.tokenize.block_opener import BlockOpener
 from memwatch.tokenize.blocks import Block, BlockLayout, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
-from memwatch.tokenize.engine_memory import longest_document_bytes
+from memwatch.tokenize.engine_memory import longest_document_bytes, may_grow
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.feeder import ROW_END_BYTES, ROW_END_TYPE
 from memwatch.tokenize.formats.format_registry import has_index
@@ -314,12 +314,14 @@ class Worker:
 
     def _keep_budget(self) -> None:
         used = self._used_bytes()
-        if used > self._budget_bytes and used - self._renewed_bytes > LEAST_GROWTH_BYTES:
-            # pyarrow leaves much that is free in the heap; to hand it back each time would cost more than to decode.
-            release_free_memory()
-            self._renewed_bytes = self._used_bytes()
-            if self._renewed_bytes > self._budget_bytes:
-                self._renew()
+        engine = self._encoder.engine
+        if used - self._renewed_bytes <= LEAST_GROWTH_BYTES or may_grow(engine, used, self._budget_bytes):
+            return
+        # pyarrow leaves much that is free in the heap; to hand it back each time would cost more than to decode.
+        release_free_memory()
+        self._renewed_bytes = self._used_bytes()
+        if not may_grow(engine, self._renewed_bytes, self._budget_bytes):
+            self._renew()
 
     def _renew(self) -> None:
         self._encoder.engine.renew()

@@ -45,6 +45,7 @@ REAL, SIMULATED = "real", "simulated"
 class WaitingEngine:
     name = "simulated"
     version = "1"
+    next_growth_bytes = 0
 
     def encode(self, text: bytes) -> engines.Tokens:
         time.sleep(len(text) / SIMULATED_BYTES_PER_S)

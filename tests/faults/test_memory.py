@@ -16,10 +16,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from memwatch.tokenize.engines import choose
+from memwatch.tokenize.vocabulary import Encoding, rank_file
 from tests.faults.jobs import RunningJob
 from tests.helpers import cached_bytes
 
 MIB = 1 << 20
+
+
+@pytest.fixture(scope="module", autouse=True)
+def usual_cache(gpt2: Encoding) -> None:
+    """As in every run but the first. The first one also loads tiktoken for a check, and renews its engine earlier."""
+    choose("auto", gpt2, rank_file(gpt2), check=True)
+
+
 LIMIT_MIB = 300
 
 
