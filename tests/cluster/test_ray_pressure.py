@@ -67,7 +67,7 @@ def test_a_node_under_memory_pressure_waits_and_the_run_ends_exact(
     code, words = end_of(start_rank(real_text, tmp_path / "alone", 0, 1))
     assert code == 0, words
     out = tmp_path / "out"
-    with cage(LIMIT_BYTES) as room, ray_cluster(nodes=1) as cluster:
+    with cage(LIMIT_BYTES) as room, ray_cluster(nodes=0) as cluster:
         cluster.add_node(CONTROLLER / room.name.lstrip("/"))
         used = settled_bytes(room)
         hog.append(taking(room, LIMIT_BYTES - used - LEFT_BYTES))
@@ -80,6 +80,7 @@ def test_a_node_under_memory_pressure_waits_and_the_run_ends_exact(
 
         wait_until(is_waiting, "nothing waits for memory")
         assert driver.poll() is None, driver.communicate()
+        cluster.add_node()  # Now, or it would have made all segments before the other one could wait.
         hog[0].kill()
         code, words = end_of(driver)
         assert code == 0, words
