@@ -1,5 +1,5 @@
 # make demo    install into .venv, make a small text file, and tokenize it to the end
-# make test    install what the tests need, and run those that take no more than a moment each (some minutes)
+# make test    install what the tests need, and run those that take no more than a moment each (some minutes), or TESTS
 # make test-versions  run make test with Python 3.12 and 3.13, and say which of them is not installed
 # make test-all  run every test, those with real hogs, kills and long texts too (10 to 20 minutes; some need root)
 # make test-failed  run again, one at a time, what failed in the last run of tests
@@ -48,7 +48,7 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	@echo "== running the tests (some minutes)"
-	@$(PYTEST) --numprocesses 2 --dist loadfile
+	@$(PYTEST) --numprocesses 2 --dist loadfile $(TESTS)
 
 # pyenv's python3.13 runs only where its version is chosen, so ask pyenv where it is.
 test-versions:
