@@ -225,6 +225,9 @@ class TestKills:
         assert finding.cause == Cause.STOPPED_BY_MEMWATCH
         assert finding.what == "memwatch stopped python prepare.py at 9.0 GiB, before memory ran out."
         assert finding.why == "RAM is full in about 2 s."
+        assert finding.advice[1].startswith("memwatch diagnose --script prepare.py: ")
+        other = only(of(runs=(replace(run, name="java -jar x.jar"),)))
+        assert not any("--script" in each for each in other.advice)
 
     def test_a_stop_after_a_pause_says_why_it_was_paused_at_all(self) -> None:
         run = Run(

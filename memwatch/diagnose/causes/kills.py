@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from memwatch.diagnose.causes.oom_advice import SCRIPT_ADVICE
+from memwatch.diagnose.causes.oom_advice import script_advice
 from memwatch.diagnose.causes.oom_holder import ONE_INCIDENT_S
 from memwatch.diagnose.causes.phrases import clock, forecast_of, growth, listed, moment, sentence, took
 from memwatch.diagnose.evidence import Evidence, Run
@@ -130,7 +130,7 @@ def _stopped_finding(run: Run, evidence: Evidence) -> Finding:
         (f"run {run.run_id}: {done}" if done else f"run {run.run_id}", *forecast_of(run, evidence.now_t)),
         (
             f"memwatch replay {run.run_id}: shows how it grew; `memwatch diagnose {run.run_id}` has this run alone.",
-            SCRIPT_ADVICE,
+            *script_advice(run.name),
             "If it needs that much: close other large programs, or give it a smaller --reserve.",
         ),
         run.started_t if run.stopped_t is None else run.stopped_t,

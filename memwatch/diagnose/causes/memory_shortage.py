@@ -1,6 +1,7 @@
 """Causes that a record of samples shows: swap thrashing, page-cache churn, and a limit that is full."""
 
 from memwatch.diagnose.causes.hung import at_least, hung_in
+from memwatch.diagnose.causes.oom_advice import script_advice
 from memwatch.diagnose.causes.phrases import clock, growth, listed, sentence, share
 from memwatch.diagnose.evidence import Evidence
 from memwatch.diagnose.findings import Cause, Confidence, Finding
@@ -176,9 +177,7 @@ def _advice(stretch: Stretch, grower: Growth | None, evidence: Evidence) -> tupl
         advice.append("memwatch run -- COMMAND: whatever grows next time is paused before the machine stalls.")
     else:
         advice.append(f"memwatch run -- {grower.name} ...: it is paused or stopped before the machine stalls.")
-        script = grower.name.rpartition(" ")[2]
-        if script.endswith(".py"):
-            advice.append(f"memwatch diagnose --script {script}: points at the lines that hold everything in memory.")
+        advice += script_advice(grower.name)
     if _is_inside_limit(stretch) and stretch.limit is not None:
         advice.append(f"Raise the limit of {stretch.limit.path}, if the job is meant to take that much.")
         return tuple(advice)

@@ -10,7 +10,6 @@ from memwatch.diagnose.logs.oom_kill import NoVictim, OomKill, ProgramSum
 from memwatch.model.units import GIB, MIB, format_size
 
 MAIN_SHARE = 0.5  # of RAM, or of the limit: whoever holds so much is the reason
-SCRIPT_ADVICE = "memwatch diagnose --script FILE.py: points at the lines of a Python script that hold everything."
 
 _PYTHON = re.compile(r"python|pt_main_thread|jupyter|ray::|uwsgi|gunicorn|celery")
 # Names in the path of a cgroup: of a container, a pod, a job of Slurm.
@@ -29,7 +28,7 @@ def oom_advice(
         advice.append(f"Lower what {name} is configured to take (buffer pool, heap, workers), or add memory.")
     elif name is not None:
         advice.append(f"memwatch run -- {name} ...: it is paused or stopped before memory runs out, and only it.")
-        advice += [SCRIPT_ADVICE] if _PYTHON.match(name) else []
+        advice += script_advice(name)
         advice += _needs(name, kill, holder)
     elif holder is not None and holder.advice is not None:
         advice.append(holder.advice)
@@ -40,6 +39,15 @@ def oom_advice(
     if holder is None and (kill.no_victim == NoVictim.CUT or (kill.no_victim is None and kill.is_small_victim)):
         advice.append("journalctl -k -b | grep -A200 'invoked oom-killer': the whole report names who held the memory.")
     return advice
+
+
+def script_advice(name: str) -> list[str]:
+    """`name` is that of a program, or its command as memwatch shows it."""
+    script = next((word for word in name.split() if word.endswith(".py")), None)
+    if script is None and not _PYTHON.match(name):
+        return []
+    known = "FILE.py" if script is None else chosen(script)
+    return [f"memwatch diagnose --script {known}: points at the lines that hold everything in memory."]
 
 
 def _needs(name: str, kill: OomKill, holder: Holder | None) -> list[str]:
