@@ -128,8 +128,14 @@ class Actor:
         return runs_again
 
     def _hold(self, process: Process, paused: list[int]) -> int:
-        if IS_LINUX and process.state == "t" and _tracer(process.pid) in paused:
-            return 0  # Held by a process that is held: a nested memwatch, a debugger. It cannot run.
+        tracer = _tracer(process.pid) if IS_LINUX and process.state == "t" else None
+        if tracer is not None and tracer in paused:
+            # A nested memwatch or a debugger that is held itself. When it has stopped, what it holds cannot run; before
+            # that it may still let it run.
+            if _state(tracer) not in ("t", "T"):
+                return errno.EAGAIN
+            if _state(process.pid) == "t":
+                return 0
         return self._holder.hold(process)
 
     def _stop_by_signal(self, processes: list[Process], paused: list[int]) -> list[int]:

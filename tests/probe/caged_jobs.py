@@ -79,7 +79,12 @@ def watched(limit_bytes: int, *command: object, folder: Path | None = None) -> I
         before = read_before_start().shmem_bytes
         words = [sys.executable, "-c", textwrap.dedent(str(command[0]))] if str(command[0])[:1] == "\n" else command
         job = subprocess.Popen(
-            made.command(*words), stdout=subprocess.PIPE, stdin=subprocess.PIPE, cwd=folder, start_new_session=True
+            made.command(*words),
+            bufsize=0,  # Select does not see what a buffer has read ahead.
+            stdout=subprocess.PIPE,
+            stdin=subprocess.PIPE,
+            cwd=folder,
+            start_new_session=True,
         )
         run = Watched(made, job, before)
         try:
