@@ -4,7 +4,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from memwatch.cluster.finish import finish_run
 from memwatch.cluster.joining import JoinedRun, RunResult, join_run
@@ -24,6 +24,7 @@ from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.interrupts import Signals
 from memwatch.tokenize.loader_notes import encoding_notes, segment_notes
 from memwatch.tokenize.rss import guarded_peak_bytes
+from memwatch.tokenize.run_inputs import binary_notes
 from memwatch.tokenize.session import show_note
 from memwatch.tokenize.settings import EngineName, TokenizeRequest, TokenizeSettings
 from memwatch.tokenize.vocabulary_file import encoding_of
@@ -61,10 +62,10 @@ class RankSession:
             self._channel.send({"event": "output", "folder": os.path.abspath(joined.folder.out)})
         return self._worked(joined)
 
-    def _show_loader_notes(self, plan: SharedPlan, sizes: list[int], sizes_are_text: bool) -> None:
+    def _show_loader_notes(self, plan: SharedPlan, sizes: list[int], inputs: Sequence[Input]) -> None:
         settings = TokenizeSettings(**plan.settings)
-        notes = encoding_notes(settings, encoding_of(settings))
-        notes += segment_notes(settings, sizes) if sizes_are_text else []
+        notes = binary_notes(inputs) + encoding_notes(settings, encoding_of(settings))
+        notes += segment_notes(settings, sizes) if all(source.is_plain for source in inputs) else []
         for note in notes:
             show_note(self._channel, note)
 
@@ -76,7 +77,7 @@ class RankSession:
         means = self._means(joined.inputs, choice.engine)
         sizes = segment_sizes(plan)
         if self._rank.number == 0 and not folder.done():
-            self._show_loader_notes(plan, sizes, all(source.is_plain for source in joined.inputs))
+            self._show_loader_notes(plan, sizes, joined.inputs)
         node = f"{self._rank.number:05d}-{secrets.token_hex(4)}"
         status = NodeStatus(node, socket.gethostname(), self._rank.number, self._rank.world_size, means.workers)
         for note in (description(encoding), choice.note):

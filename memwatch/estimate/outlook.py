@@ -42,7 +42,7 @@ from memwatch.tokenize.loader_notes import (
 )
 from memwatch.tokenize.plan import cores_here, least_bytes, peak_bytes, plan, usual_limit_bytes
 from memwatch.tokenize.rss import rss_bytes
-from memwatch.tokenize.run_inputs import run_inputs
+from memwatch.tokenize.run_inputs import binary_notes, run_inputs
 from memwatch.tokenize.settings import TokenizeRequest, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 from memwatch.tokenize.vocabulary_file import encoding_of, loadable_file
@@ -169,6 +169,7 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
         command=tuple(command),
         notes=(
             *(note for note in (choice.note, chosen.note) if note is not None),
+            *binary_notes(sources),
             *encoding_notes(settings, encoding),
             *expected_notes(settings, _likely_split(settings, sampled)),
             *_notes(sampled, disk),

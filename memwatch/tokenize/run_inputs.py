@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memwatch.errors import UsageError
+from memwatch.model.units import format_number
 from memwatch.storage.address import is_remote
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.formats.format_registry import FORMATS, has_index
@@ -85,6 +86,16 @@ def shuffle_notes(settings: TokenizeSettings, inputs: Sequence[Input]) -> list[s
         f"{fed[0].name}{others}: {what} is read from the front, so its documents move within 1 MiB only; "
         f"{remedy} to have them shuffled with all others"
     ]
+
+
+def binary_notes(inputs: Sequence[Input]) -> list[str]:
+    """Texts with NUL bytes are tokenized, because large collections of real text have some; a binary file has many."""
+    odd = [source for source in inputs if source.nul_bytes]
+    if not odd:
+        return []
+    others = f" and {len(odd) - 1} more" if len(odd) > 1 else ""
+    count = format_number(odd[0].nul_bytes, "NUL byte")
+    return [f"{odd[0].name}{others}: {count} in its first 64 KiB, as binary files have; it is tokenized as text"]
 
 
 def _check_tail(settings: TokenizeSettings, inputs: Sequence[Input]) -> None:

@@ -41,7 +41,7 @@ from memwatch.tokenize.plan import Plan, cores_here, least_bytes, plan, usual_li
 from memwatch.tokenize.progress_report import Meter
 from memwatch.tokenize.resume_check import check_resumable, check_untouched
 from memwatch.tokenize.rss import guarded_peak_bytes
-from memwatch.tokenize.run_inputs import run_inputs, shuffle_notes
+from memwatch.tokenize.run_inputs import binary_notes, run_inputs, shuffle_notes
 from memwatch.tokenize.settings import VAL_RULES, TokenizeRequest
 from memwatch.tokenize.sizing import Expected
 from memwatch.tokenize.vocabulary import Encoding
@@ -243,7 +243,8 @@ class Session:
                 source.forget()
 
     def _show_loader_notes(self, expected: Expected | None) -> None:
-        notes = encoding_notes(self._settings, self._encoding) + shuffle_notes(self._settings, self._inputs)
+        notes = binary_notes(self._inputs) + encoding_notes(self._settings, self._encoding)
+        notes += shuffle_notes(self._settings, self._inputs)
         if expected is not None:
             inputs = self._settings.train_inputs
             named = expected.tokens_up_to(sum(source.size_bytes or 0 for source in self._inputs[:inputs]))

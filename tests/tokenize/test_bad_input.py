@@ -287,3 +287,12 @@ def test_help_shows_every_option_of_the_contract() -> None:
         "--force",
     ):
         assert option in done.out
+
+
+def test_a_note_says_that_a_text_has_nul_bytes(tokenize: Run, tmp_path: Path) -> None:
+    """As a small binary file has; large collections of real text have some too, so it is tokenized."""
+    path = tmp_path / "small.dat"
+    path.write_bytes(b"a few words\0 and some more\0")
+    done = tokenize(path, "--out", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert "small.dat: 2 NUL bytes in its first 64 KiB" in done.err

@@ -21,7 +21,7 @@ from memwatch.tokenize.inputs.input_source import (
     object_info,
 )
 from memwatch.tokenize.inputs.packings import PACKED_READ_BYTES, packing_named, packing_of
-from memwatch.tokenize.inputs.recognition import Prefixed, format_of, head_of, is_head_enough
+from memwatch.tokenize.inputs.recognition import SNIFF_BYTES, Prefixed, format_of, head_of, is_head_enough
 
 OBJECTS_AT_ONCE = 32
 
@@ -80,7 +80,7 @@ def look_at(path: str, *, input_format: Kind | None = None, any_bytes: bool = Fa
     if FORMATS[kind].has_rows and (seen.packing is not None or seen.is_standard_input):
         how = f"{kind} in a {seen.packing} file; decompress it first" if seen.packing else f"{kind}; name the file"
         raise MemwatchError(f"{seen.name} is {how}: rows cannot be read from the front")
-    return replace(seen, kind=kind)
+    return replace(seen, kind=kind, nul_bytes=head[:SNIFF_BYTES].count(0) if kind == "text" else 0)
 
 
 def _standard_input() -> tuple[Input, bytes, bool]:

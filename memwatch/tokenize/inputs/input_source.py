@@ -40,6 +40,7 @@ class Input:
     # For the members of an archive: what the command line says about their format.
     input_format: Kind | None = None
     any_bytes: bool = False
+    nul_bytes: int = 0  # in the beginning of a text, where there should be none
 
     @property
     def is_standard_input(self) -> bool:

@@ -30,6 +30,16 @@ UNREAD = {
     b"\x1f\x9d": "compress (.Z)",
     b"LZIP": "lzip",
     b"FEA1": "feather version 1",
+    b"%PDF-": "a PDF document",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Office document",
+    b"\x89PNG\r\n\x1a\n": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF89a": "a GIF image",
+    b"\x7fELF": "an executable (ELF)",
+    b"MZ\x90\0": "an executable (Windows)",
+    b"SQLite format 3\0": "an SQLite database",
+    b"\x93NUMPY": "a numpy array",
+    b"GGUF": "a model (GGUF)",
 }
 
 
