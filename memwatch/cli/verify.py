@@ -1,17 +1,14 @@
 """memwatch verify: check tokenized output against its manifest, and samples of it against the reference tokenizer."""
 
-from pathlib import Path
-
 import click
 
 from memwatch.command_line import complete_files
-from memwatch.errors import ExitCode, UsageError, printable
+from memwatch.errors import ExitCode, printable
 from memwatch.model.units import format_count
-from memwatch.storage.address import is_remote
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", shell_complete=complete_files)
 @click.option("--input", "inputs", multiple=True, metavar="FILE", shell_complete=complete_files,
               help="Input whose samples are encoded with the reference and compared; once for each input.")  # fmt: skip
 @click.option(
@@ -20,13 +17,11 @@ from memwatch.storage.address import is_remote
 @click.option("--encoding", "vocabulary", metavar="FILE", shell_complete=complete_files,
               help="Vocabulary file of the run, if it has been moved.")  # fmt: skip
 @click.option("--seed", type=int, metavar="N", help="Seed of the random choice of samples, to repeat it.")
-def verify(folder: Path, inputs: tuple[str, ...], samples: int, vocabulary: str | None, seed: int | None) -> int:
-    """Check the tokenized output in DIR against its manifest.
+def verify(folder: str, inputs: tuple[str, ...], samples: int, vocabulary: str | None, seed: int | None) -> int:
+    """Check the tokenized output in DIR, a folder or a bucket, against its manifest.
 
     Exit code 0 if everything matches, 3 if anything differs.
     """
-    if is_remote(str(folder).replace(":/", "://", 1)):
-        raise UsageError("verify reads a folder; copy the bucket's files there first, for example with: aws s3 sync")
     from memwatch.tokenize.verification import verify as verified
 
     result = verified(folder, inputs, samples, seed, vocabulary)

@@ -9,12 +9,12 @@ import io
 import os
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from pathlib import Path
 from queue import Queue
 from threading import Thread
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
+from memwatch.storage.store import store_of
 from memwatch.tokenize.formats.document_index import START_BYTES, Starts
 from memwatch.tokenize.formats.format_registry import FORMATS
 from memwatch.tokenize.messages import (
@@ -83,7 +83,7 @@ class _PartFile:
         size = os.fstat(self._fd).st_size
         forget(self._fd, 0, size)
         os.close(self._fd)
-        return Finished(self.path, size, sha256_of(Path(self.path)) if format_header else digest)
+        return Finished(self.path, size, sha256_of(self.path) if format_header else digest)
 
 
 class Hasher:
@@ -150,13 +150,13 @@ class Hasher:
             raise MemwatchError(f"{part} differs from the checkpoint; start over with --fresh")
 
 
-def sha256_of(path: Path) -> str:
-    """One thread reads while another hashes, so that of disk and SHA-256 the slower one counts, not both. `verify`
-    reads several files at once with it; a single one takes as long as its SHA-256, which has no parts."""
+def sha256_of(address: str) -> str:
+    """One thread reads while another hashes, so that of disk or network and SHA-256 the slower one counts, not both.
+    `verify` reads several files at once with it; a single one takes as long as its SHA-256, which has no parts."""
     digest, free, read = hashlib.sha256(), Queue[bytearray](), Queue[memoryview | Exception]()
     for _ in range(2):
         free.put(bytearray(READ_BYTES))
-    Thread(target=_read_all, args=(path, free, read), daemon=True).start()
+    Thread(target=_read_all, args=(address, free, read), daemon=True).start()
     while data := read.get():
         if isinstance(data, Exception):
             raise data
@@ -166,22 +166,20 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _read_all(path: Path, free: "Queue[bytearray]", read: "Queue[memoryview | Exception]") -> None:
+def _read_all(address: str, free: "Queue[bytearray]", read: "Queue[memoryview | Exception]") -> None:
     """Fill free buffers in the order of the file, up to one with nothing in it."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
+        store = store_of(address)
+        with store.open(store.info(address), sequential=True) as file:
             offset = 0
-            with io.FileIO(fd, closefd=False) as file:
-                while True:
-                    buffer = free.get()
-                    count = file.readinto(buffer)
-                    forget(fd, offset, offset + count)
-                    offset += count
-                    read.put(memoryview(buffer)[:count])
-                    if not count:
-                        return
-        finally:
-            os.close(fd)
+            while True:
+                buffer = free.get()
+                count = file.readinto(buffer)
+                if isinstance(file, io.FileIO):
+                    forget(file.fileno(), offset, offset + count)
+                offset += count
+                read.put(memoryview(buffer)[:count])
+                if not count:
+                    return
     except Exception as error:  # Whoever hashes waits for an answer.
         read.put(error)

@@ -7,6 +7,8 @@ from typing import Any
 
 from memwatch import __version__
 from memwatch.errors import MemwatchError
+from memwatch.storage.address import join
+from memwatch.storage.store import store_of
 from memwatch.tokenize.checkpoint import Checkpoint
 from memwatch.tokenize.output_state import FileRecord
 from memwatch.tokenize.settings import Split
@@ -60,14 +62,15 @@ def save(manifest: dict[str, Any], partial: Path, folder: Path) -> None:
         file.write(json.dumps(manifest, indent=1).encode() + b"\n")
 
 
-def load(folder: Path) -> dict[str, Any]:
-    path = folder / NAME
+def load(folder: str) -> dict[str, Any]:
+    """The manifest of a finished run in a folder or a bucket."""
+    address = join(folder, NAME)
     try:
-        manifest = json.loads(path.read_text())
+        manifest = json.loads(store_of(address).read(address))
     except FileNotFoundError as error:
         raise MemwatchError(f"{folder} has no {NAME}, so it holds no finished output") from error
     except (OSError, ValueError) as error:
-        raise MemwatchError(f"cannot read {path}: {error}") from error
+        raise MemwatchError(f"cannot read {address}: {error}") from error
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
-        raise MemwatchError(f"{path} is not a manifest of this version of memwatch")
+        raise MemwatchError(f"{address} is not a manifest of this version of memwatch")
     return manifest

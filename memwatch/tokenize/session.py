@@ -184,7 +184,7 @@ class Session:
         """What an earlier run made here, by its manifest and by its names. Nothing else is ever replaced."""
         found = {path.name for path in self._folder.iterdir() if self._names.may_be_ours(path.name)}
         if (self._folder / manifests.NAME).exists():
-            listed = {record["name"] for record in manifests.load(self._folder)["files"]}
+            listed = {record["name"] for record in manifests.load(str(self._folder))["files"]}
             found |= {name for name in listed if (self._folder / name).is_file() and name == Path(name).name}
             found.add(manifests.NAME)
         local = [source for source in self._inputs if not source.is_standard_input and not is_remote(source.path)]

@@ -4,13 +4,14 @@ import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from memwatch.errors import MemwatchError
+from memwatch.storage.address import join, name_of
+from memwatch.storage.store import store_of
 from memwatch.tokenize import manifest as manifests
 from memwatch.tokenize.block_opener import BlockOpener, BlockReader
 from memwatch.tokenize.blocks import ReadPosition
@@ -46,7 +47,7 @@ class Verified:
 
 
 def verify(
-    folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None, vocabulary: str | None = None
+    folder: str, inputs: tuple[str, ...], samples: int, seed: int | None, vocabulary: str | None = None
 ) -> Verified:
     """`vocabulary` is the file of the encoding, if it is not where it was."""
     try:
@@ -55,9 +56,7 @@ def verify(
         raise MemwatchError(f"the manifest in {folder} is damaged ({type(error).__name__}: {error})") from error
 
 
-def _verified(
-    folder: Path, inputs: tuple[str, ...], samples: int, seed: int | None, vocabulary: str | None
-) -> Verified:
+def _verified(folder: str, inputs: tuple[str, ...], samples: int, seed: int | None, vocabulary: str | None) -> Verified:
     manifest = manifests.load(folder)
     encoding = encoding_of(_settings(manifest), vocabulary)
     # Hashing lets other threads run, so several files are read at once.
@@ -80,30 +79,30 @@ def _verified(
 
 
 def _problems_of_file(
-    folder: Path, record: dict[str, Any], manifest: dict[str, Any], encoding: Encoding
+    folder: str, record: dict[str, Any], manifest: dict[str, Any], encoding: Encoding
 ) -> Iterator[str]:
-    path = folder / record["name"]
-    if path.name != record["name"]:
+    if name_of(record["name"]) != record["name"]:
         raise ValueError("it names files in other folders")
+    address = join(folder, record["name"])
+    store = store_of(address)
     try:
-        size = path.stat().st_size
+        size = store.info(address).size_bytes
         if size != record["size_bytes"]:
-            yield f"{path} has {size} bytes and should have {record['size_bytes']}"
-        elif sha256_of(path) != record["sha256"]:
-            yield f"{path} has changed: its SHA-256 differs from the manifest"
+            yield f"{address} has {size} bytes and should have {record['size_bytes']}"
+        elif sha256_of(address) != record["sha256"]:
+            yield f"{address} has changed: its SHA-256 differs from the manifest"
     except OSError as error:
-        yield f"cannot read {path}: {error.strerror}"
+        yield f"cannot read {address}: {error.strerror}"
         return
     if record.get("holds") == "index":
         return
     output = FORMATS[manifest["settings"]["format"]]
-    with path.open("rb") as file:
-        if file.read(output.header_bytes) != output.header(record["tokens"], encoding.token_bytes):
-            yield f"{path} does not start with a header for {record['tokens']} tokens"
+    if store.read(address, 0, output.header_bytes) != output.header(record["tokens"], encoding.token_bytes):
+        yield f"{address} does not start with a header for {record['tokens']} tokens"
 
 
 def _samples(
-    folder: Path,
+    folder: str,
     manifest: dict[str, Any],
     encoding: Encoding,
     names: tuple[str, ...],
@@ -209,25 +208,25 @@ def _same_inputs(names: tuple[str, ...], manifest: dict[str, Any]) -> list[Input
 class _TrainTokens:
     """All train files of a run as one sequence of tokens."""
 
-    def __init__(self, folder: Path, manifest: dict[str, Any], encoding: Encoding) -> None:
-        dtype = np.dtype(encoding.dtype).newbyteorder("<")
-        offset = FORMATS[manifest["settings"]["format"]].header_bytes
+    def __init__(self, folder: str, manifest: dict[str, Any], encoding: Encoding) -> None:
+        self._dtype = np.dtype(encoding.dtype).newbyteorder("<")
+        self._folder = folder
+        self._header_bytes = FORMATS[manifest["settings"]["format"]].header_bytes
         # The first shard may be for validation; the train tokens of the input follow it.
         splits = ("val", "train") if manifest["settings"].get("val") == "first-shard" else ("train",)
-        records = [
-            record for split in splits for record in manifest["files"] if record["split"] == split and record["tokens"]
-        ]
-        self._parts: list[npt.NDArray[Any]] = [
-            np.memmap(folder / record["name"], dtype, "r", offset, shape=(record["tokens"],)) for record in records
-        ]
+        self._records = [record for split in splits for record in manifest["files"] if record["split"] == split]
 
     def read(self, start: int, count: int) -> npt.NDArray[Any]:
-        found: list[npt.NDArray[Any]] = []
-        for part in self._parts:
-            if start < len(part) and count:
-                found.append(part[start : start + count])
-                count -= len(found[-1])
-                start = 0
-            else:
-                start = max(start - len(part), 0)
-        return np.concatenate(found) if found else np.empty(0, np.uint32)
+        found = [np.empty(0, self._dtype)]
+        for record in self._records:
+            here = range(start, min(start + count, record["tokens"]))
+            if here:
+                found.append(self._tokens(record["name"], here))
+            count -= len(here)
+            start = max(start - record["tokens"], 0)
+        return np.concatenate(found)
+
+    def _tokens(self, name: str, numbers: range) -> npt.NDArray[Any]:
+        address = join(self._folder, name)
+        first, last = (self._header_bytes + number * self._dtype.itemsize for number in (numbers.start, numbers.stop))
+        return np.frombuffer(store_of(address).read(address, first, last), self._dtype)

@@ -125,6 +125,16 @@ def test_a_plain_run_into_a_bucket_of_each_kind_makes_shards_and_says_so(
     made = sums(downloaded(f"{address}/out", tmp_path / "there"))
     assert (tmp_path / "there" / "train_shard_0000.bin").read_bytes() == (tmp_path / "here/train.bin").read_bytes()
     assert set(made) == {"train_shard_0000.bin", "val.bin"}
+    matching = memwatch("verify", f"{address}/out", "--input", f"{address}/in/a.txt")
+    assert matching.code == 0, matching.out + matching.err
+    assert "sampled tokens: match" in matching.out
+    shard = f"{address}/out/train_shard_0000.bin"
+    store_of(address).put(shard, bytes([255]) + store_of(address).read(shard, 1))
+    damaged = memwatch("verify", f"{address}/out")
+    assert damaged.code == 3
+    assert damaged.out == f"{shard} has changed: its SHA-256 differs from the manifest\n"
+    store_of(address).remove(shard)
+    assert f"cannot read {shard}: No such object" in memwatch("verify", f"{address}/out").out
 
 
 def test_a_bucket_that_does_not_exist_is_one_sentence(s3_environment: int, inputs: Path) -> None:

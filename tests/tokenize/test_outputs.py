@@ -121,7 +121,7 @@ def test_shards_put_together_are_the_stream(
     data = b"".join((folder / name).read_bytes() for name in names)
     assert data == _tokens(0, written)
     assert all((folder / r.name).stat().st_size == 2 * r.tokens for r in state.complete)
-    assert all(sha256_of(folder / r.name) == r.sha256 for r in state.complete)
+    assert all(sha256_of(str(folder / r.name)) == r.sha256 for r in state.complete)
     # AND only the shard before a switch and the last one have a size of their own
     sizes = [r.tokens for r in state.complete if r.split == "train"]
     if mode == "shard":
