@@ -21,6 +21,7 @@ from memwatch.diagnose.scripts.harmless_calls import (
 )
 from memwatch.diagnose.scripts.kinds import LISTINGS, TABLES, is_in_parts
 from memwatch.diagnose.scripts.loops import let_go_in
+from memwatch.diagnose.scripts.own_functions import functions_per_piece
 
 
 def callables_in(node: ast.AST) -> set[str]:
@@ -117,6 +118,7 @@ class _Visitor(ast.NodeVisitor):
         self._counters = {name for node in ast.walk(tree) for name in numbers_in(node)}
         self._loops: list[_Around] = []
         self._function: str | None = None
+        self._per_piece = functions_per_piece(tree)
         self._held: set[str] = set()  # names of what is in memory already: no stream
         self._fixed = {name for node in ast.walk(tree) for name in of_fixed_size(node)}
 
@@ -161,7 +163,7 @@ class _Visitor(ast.NodeVisitor):
         if not method:
             return name in self._known | self._own or is_encoder(node) or name.endswith(("Error", "Exception"))
         if method in ("read", "readlines"):
-            return method == "read" and bool(node.args)
+            return self._function in self._per_piece or (method == "read" and bool(node.args))
         return root in self._known or method in METHODS or method in self._own or is_encoder(node)
 
     # What grows

@@ -47,7 +47,10 @@ _SMALL = re.compile(
     r"(?i)^/(proc|sys|etc)/|\.(py|md|rst|toml|ya?ml|cfg|ini|env|lock|css|html|sql)$"
     r"|(config|settings|vocab|encoder|merges|meta|params|tokenizer|manifest|package|schema|index|version|license|readme)"
 )
-_ENCODERS = re.compile(r"(?:batch_)?encode(?:_\w+)?|(?:\w+_)?tokeni[sz]er?(?:_\w+)?")
+# create_tokenizer(texts) makes what encodes, and encodes nothing.
+_ENCODERS = re.compile(
+    r"(?:batch_)?encode(?:_\w+)?|(?!(?:create|build|train|load|get|make|save|init|setup|fit)_)(?:\w+_)?tokeni[sz]er?(?:_\w+)?"
+)
 _CODECS = {"encoding", "enc", "codec", "charset", "errors"}
 WRAPPERS = {"tqdm", "tqdm.tqdm", "enumerate", "iter", "reversed", "sorted", "zip", "islice", "itertools.islice"}
 
@@ -128,6 +131,8 @@ def is_small(node: ast.AST) -> bool:
         return isinstance(node.value, str) and node.value != "utf-8" and _SMALL.search(node.value) is not None
     if isinstance(node, ast.Name):
         return _SMALL.search(node.id) is not None
+    if isinstance(node, ast.Attribute):
+        return _SMALL.search(node.attr) is not None  # config.corpus_path is not small because it is configured
     if isinstance(node, ast.Subscript):
         return is_small(node.slice) or (not isinstance(node.slice, ast.Constant) and is_small(node.value))
     if isinstance(node, ast.Call) and dotted(node.func).endswith("path.join") and node.args:
@@ -140,6 +145,12 @@ def is_small(node: ast.AST) -> bool:
 def is_for_writing(node: ast.Call) -> bool:
     mode = keyword_of(node, "mode") or next(iter(node.args[1:2]), None)
     return isinstance(mode, ast.Constant) and isinstance(mode.value, str) and any(c in mode.value for c in "wax")
+
+
+def is_literal(node: ast.expr) -> bool:
+    """Written there with all that is in it, and something is."""
+    parts = [*node.keys, *node.values] if isinstance(node, ast.Dict) else getattr(node, "elts", [])
+    return bool(parts) and all(isinstance(part, ast.Constant) or (part and is_literal(part)) for part in parts)
 
 
 def is_empty(node: ast.expr) -> bool:

@@ -6,12 +6,14 @@ from collections.abc import Collection, Mapping
 from enum import Enum, auto
 
 from memwatch.diagnose.scripts.expressions import (
+    WRAPPERS,
     dotted,
     has_encoder,
     is_bounded,
     is_empty,
     is_encoder,
     is_for_writing,
+    is_literal,
     is_minus_one,
     is_plain,
     is_slice_of_few,
@@ -59,12 +61,18 @@ OBJECTS = re.compile(
     r"joblib\.load|(?:scipy\.io|sio)\.(?:loadmat|mmread)|(?:KeyedVectors|Word2VecKeyedVectors)\.load_word2vec_format"
 )
 _IN_PARTS = ("chunksize", "iterator", "nrows", "n_rows")
-_OF_TABLE = frozenset(
+# What a method returns is still all of the data, unless it counts, looks for something, or picks a few.
+_REDUCING = frozenset(
     """
-    iterrows itertuples iter_rows tolist to_list to_pylist dropna sample astype apply fillna drop drop_duplicates
-    explode reset_index rename assign merge query sort_values
+    head tail sum mean median std var min max count nunique unique describe info value_counts size agg corr any all
+    item to_csv to_parquet to_json to_excel to_pickle to_sql to_feather find rfind index rindex startswith endswith
+    isdigit isalpha isspace pop append extend insert remove sort update clear save_to_disk push_to_hub to_dict to_list
+    to_pandas nlargest nsmallest first last isnull isna write close keys
     """.split()  # noqa: SIM905
 )
+_LISTS_OF_TABLE = {"to_dict", "to_list", "to_pylist", "to_dicts", "tolist", "unique"}
+_ABOUT_DATA = {"shape", "columns", "dtypes", "dtype", "size", "empty", "name", "names", "features", "column_names",
+               "num_rows", "ndim", "nbytes", "schema", "info"}  # fmt: skip
 LISTINGS = {"listdir", "glob", "iglob", "rglob", "walk", "scandir", "iterdir"}
 _SAME_PIECES = {"tqdm", "iter", "reversed", "auto_tqdm"}  # what goes through them stays what it is
 _SAME_TEXT = {"decompress", "decode", "sub", "normalize", "unescape", "fix_text", "translate"}
@@ -79,15 +87,13 @@ _STREAMS = re.compile(
 )
 FINDERS = {"re.findall", "re.split", "regex.findall", "regex.split"}
 READERS = {"read", "readlines", "read_text", "read_bytes"}
-_TEXT_METHODS = {"lower", "upper", "strip", "replace", "encode", "decode", "split", "splitlines", "rstrip", "lstrip"}
-_DATASET_METHODS = {"map", "filter", "shuffle", "select", "train_test_split", "with_format", "rename_column"}
 
 
 def kind_of(node: ast.expr, names: Names) -> Kind | None:
     if isinstance(node, ast.Name):
         return names.get(node.id)
     if isinstance(node, ast.Attribute):
-        return Kind.FILE if dotted(node) in _STANDARD_INPUT else names.get(dotted(node))
+        return Kind.FILE if dotted(node) in _STANDARD_INPUT else names.get(dotted(node)) or _kind_of_part(node, names)
     if isinstance(node, ast.Dict) and any(is_empty(each) for each in node.values):
         return Kind.EMPTY_LISTS
     if isinstance(node, ast.Dict) and not node.keys:
@@ -96,6 +102,8 @@ def kind_of(node: ast.expr, names: Names) -> Kind | None:
         return kind_of(node.value, names)
     if isinstance(node, ast.List | ast.Tuple) and any(kind_of(each, names) in HELD for each in node.elts):
         return Kind.TOKENS  # [df1, df2]
+    if isinstance(node, ast.List | ast.Tuple | ast.Dict) and is_literal(node):
+        return Kind.FEW
     if isinstance(node, ast.List) and len(node.elts) <= FEW:
         return Kind.EMPTY
     if isinstance(node, ast.Constant) and node.value in ("", b""):
@@ -142,7 +150,7 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
         return Kind.STREAM
     if end in ("sorted", "list") and node.args and kind_of(node.args[0], names) == Kind.FILES:
         return Kind.FILES
-    if (TABLES.fullmatch(name) or PARQUET.fullmatch(name)) and not is_small(node):
+    if PARQUET.fullmatch(name) or (TABLES.fullmatch(name) and not is_small(node)):
         if any(keyword_of(node, name) is not None for name in ("chunksize", "iterator")):
             return Kind.STREAM
         return None if is_in_parts(node) else Kind.TABLE
@@ -169,32 +177,59 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
         return Kind.STREAM
     if end == "deque" and not node.args and keyword_of(node, "maxlen") is None:
         return Kind.EMPTY
-    if end == "defaultdict" and node.args and dotted(node.args[0]) in ("list", "dict"):
+    if end == "defaultdict" and node.args and dotted(node.args[0]) in ("list", "dict", "set"):
         return Kind.EMPTY_LISTS
     if name in ("dict", "OrderedDict", "collections.OrderedDict") and not node.args and not node.keywords:
         return Kind.EMPTY_MAP
+    if (returned := names.get(f"{end}()")) is not None:
+        return returned
     if is_encoder(node):
         return Kind.TOKENS if takes_everything(node, names) else Kind.ENCODED
-    if isinstance(node.func, ast.Attribute):
-        inner = kind_of(node.func.value, names)
-        if inner == Kind.WHOLE and node.func.attr in _TEXT_METHODS:
-            return Kind.WHOLE
-        if inner == Kind.DATASET and node.func.attr in _DATASET_METHODS:
-            return Kind.DATASET
-        if inner == Kind.TABLE and node.func.attr in _OF_TABLE:
-            return Kind.TABLE
-        if inner == Kind.POOL and node.func.attr.startswith("imap"):
-            return Kind.STREAM
-        if inner == Kind.EXECUTOR and node.func.attr == "map":
-            return Kind.STREAM
-    if name in ("list", "tuple") and node.args:
-        if is_bounded(node.args[0]):
+    if isinstance(node.func, ast.Attribute) and (kind := _kind_of_method(node, node.func, names)) is not None:
+        return kind
+    if name in ("list", "tuple", "sorted") and node.args:
+        if is_few(node.args[0], names):
             return Kind.FEW
         inner = kind_of(node.args[0], names)
         if inner in (Kind.STREAM, Kind.DATASET, Kind.TOKENS):
             return Kind.TOKENS
         return Kind.WHOLE if inner in (Kind.FILE, Kind.WHOLE) else None
-    return names.get(f"{name}()") or _wrapped(node, end, names)
+    return _wrapped(node, end, names)
+
+
+def _kind_of_part(node: ast.Attribute, names: Names) -> Kind | None:
+    """df.values and df.text are all of it; corpus.train is what the class of corpus gives self.train."""
+    inner = kind_of(node.value, names)
+    if inner in (Kind.TABLE, Kind.DATASET) and node.attr not in _ABOUT_DATA:
+        return inner
+    of_object = names.get(f"self.{node.attr}") if isinstance(node.value, ast.Name) else None
+    return of_object if of_object in HELD else None
+
+
+def _kind_of_method(node: ast.Call, func: ast.Attribute, names: Names) -> Kind | None:
+    inner, method = kind_of(func.value, names), func.attr
+    if inner in (Kind.POOL, Kind.EXECUTOR):
+        is_stream = method.startswith("imap") or (inner == Kind.EXECUTOR and method == "map")
+        return Kind.STREAM if is_stream and not all(is_few(each, names) for each in node.args[1:2]) else None
+    if inner == Kind.TABLE and method in _LISTS_OF_TABLE:
+        return Kind.TOKENS if method != "unique" else None
+    if inner == Kind.DATASET and method in ("take", "select") and all(map(is_bounded, node.args)):
+        return None
+    if inner in (Kind.WHOLE, Kind.TABLE, Kind.DATASET, Kind.STREAM, Kind.TOKENS) and method not in _REDUCING:
+        return inner
+    # Through the names of all its records.
+    return Kind.STREAM if inner in (Kind.WHOLE, Kind.TOKENS) and method == "keys" else None
+
+
+def is_few(node: ast.expr, names: Names) -> bool:
+    """A loop over it ends soon: a literal, also under a name, enumerated or by its items."""
+    if is_bounded(node) or kind_of(node, names) == Kind.FEW:
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "keys", "values"):
+        return kind_of(node.func.value, names) == Kind.FEW
+    return dotted(node.func) in WRAPPERS and bool(node.args) and is_few(node.args[0], names)
 
 
 def _wrapped(node: ast.Call, end: str, names: Names) -> Kind | None:

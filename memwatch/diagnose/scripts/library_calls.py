@@ -94,6 +94,8 @@ def _whole_load(node: ast.Call, name: str, method: str, names: Names) -> Pattern
     """A file, read into memory by one call."""
     if is_whole_json(node, names) or (name in PARSERS and _takes(node, Kind.WHOLE, names)):
         return Pattern.WHOLE_JSON
+    if PARQUET.fullmatch(name) or method in _WHOLE_ARROW:
+        return Pattern.WHOLE_PARQUET
     if is_small(node):
         return None
     if _XML.fullmatch(name):
@@ -106,8 +108,6 @@ def _whole_load(node: ast.Call, name: str, method: str, names: Names) -> Pattern
         _LAZY.match(dotted(each)) for each in ast.walk(node) if isinstance(each, ast.Attribute)
     ):
         return Pattern.WHOLE_TABLE  # pl.scan_csv(path).filter(...).collect()
-    if PARQUET.fullmatch(name) or method in _WHOLE_ARROW:
-        return Pattern.WHOLE_PARQUET
     return Pattern.WHOLE_ARRAY if OBJECTS.fullmatch(name) or _is_whole_array(node, name) else None
 
 

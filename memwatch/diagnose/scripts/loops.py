@@ -1,11 +1,13 @@
 """Loops: does one go through the input, and does it let go of what it gathers?"""
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memwatch.diagnose.scripts.expressions import dotted, is_bounded, is_for_writing, names_in
-from memwatch.diagnose.scripts.kinds import OPENERS, Kind, Names, is_data, is_load_of, kind_of, reads_in_pieces
+from memwatch.diagnose.scripts.expressions import dotted, is_for_writing, names_in
+from memwatch.diagnose.scripts.kinds import OPENERS, Kind, Names, is_data, is_few, is_load_of, kind_of, reads_in_pieces
 
+_GROWING = {"append", "extend", "add"}
 _LETTING_GO = {"clear", "pop", "popleft"}
 
 
@@ -16,6 +18,7 @@ class Loop:
     lets_go: frozenset[str]  # names that are emptied in it, or whose size ends it
     gives: frozenset[str]  # names that it gives a new value at every turn
     over_files: bool = False  # through the names of many files
+    grows: frozenset[str] = frozenset()  # names of lists that take something in
     targets: frozenset[str] = frozenset()  # the names between for and in: one piece of what it goes through
 
 
@@ -25,10 +28,11 @@ def loop_of(node: ast.For | ast.AsyncFor | ast.While, names: Names) -> Loop:
         given = {each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr)}
         return Loop(reads, False, frozenset(let_go_in(node)), frozenset(given | _assigned(node)))
     gives = frozenset((set(names_in(node.target)) | _assigned(node)) - _counter_of(node))
-    ends_soon = is_bounded(node.iter) or _is_ended_by_a_counter(node)
+    ends_soon = is_few(node.iter, names) or _is_ended_by_a_counter(node)
     targets = frozenset(names_in(node.target))
     over_files = kind_of(node.iter, names) == Kind.FILES or (not ends_soon and _names_files(node, targets, names))
-    return Loop(is_data(node.iter, names), ends_soon, frozenset(let_go_in(node)), gives, over_files, targets)
+    let_go, grows = frozenset(let_go_in(node)), frozenset(_grows_in(node))
+    return Loop(is_data(node.iter, names), ends_soon, let_go, gives, over_files, grows, targets)
 
 
 def _counter_of(node: ast.For | ast.AsyncFor) -> set[str]:
@@ -75,6 +79,14 @@ def _is_ended_by_a_counter(loop: ast.For | ast.AsyncFor) -> bool:
         and counters & set(names_in(node.test.left))
         for node in loop.body
     )
+
+
+def _grows_in(loop: ast.AST) -> Iterator[str]:
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GROWING:
+            yield dotted(node.func.value)
+        elif isinstance(node, ast.AugAssign):
+            yield dotted(node.target)
 
 
 def _assigned(loop: ast.AST) -> set[str]:

@@ -6,6 +6,7 @@ are passed over, and so is what cannot be told from the source.
 
 import ast
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memwatch.diagnose.scripts.clearance import Doubt, doubts_in
@@ -23,17 +24,21 @@ from memwatch.diagnose.scripts.kinds import (
     takes_everything,
 )
 from memwatch.diagnose.scripts.library_calls import JOINING, pattern_of_call
-from memwatch.diagnose.scripts.saved_whole import called_in_loops, saved_whole
+from memwatch.diagnose.scripts.own_functions import functions_per_piece, parameters_in
+from memwatch.diagnose.scripts.saved_whole import saved_whole
 from memwatch.diagnose.scripts.scopes import Given, ScopeVisitor
 
 MOST_HITS = 50
+MOST_PASSES = 4  # of own functions that call each other, which have all been seen to settle in three
 SOURCE_CHARACTERS = 100
 
 _MAKERS = {"array", "asarray", "fromstring", "tensor", "loads", "split", "list", "tuple", "dict", "copy"}
 _GIVEN = (
     Kind.FILE, Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM, Kind.TABLE, Kind.EMPTY, Kind.EMPTY_LISTS,
-    Kind.EMPTY_MAP,
+    Kind.EMPTY_MAP, Kind.FEW,
 )  # fmt: skip
+# Harmless in a function that gets one file at a time, as is one text; a table of many is large by itself.
+_OF_ONE_PIECE = {Pattern.WHOLE_JSON, Pattern.WHOLE_XML, Pattern.WHOLE_ARRAY, Pattern.WHOLE_SPLIT}
 # Columns of a dataset, which come as a list of everything; "train" is a split.
 _COLUMNS = {"text", "content", "input_ids", "sentence", "document", "article", "prompt", "messages", "tokens"}
 
@@ -61,12 +66,15 @@ def follow_script(source: bytes | str) -> ScriptReading:
         warnings.simplefilter("ignore")  # An invalid escape in somebody's script is not our business.
         tree = with_usual_names(ast.parse(source))
     text = source.decode(errors="replace") if isinstance(source, bytes) else source
-    reader = _Reader(text.splitlines(), {}, tree)
+    reader = _Reader(text.splitlines(), tree, {}, {})
     reader.visit(tree)
-    if reader.given:
-        # Own functions are followed: their parameters are what the calls were found to give them.
-        reader = _Reader(text.splitlines(), reader.given, tree)
+    for _ in range(MOST_PASSES):
+        # Own functions are followed: what calls give them and what they return, also where it is written further down.
+        before = reader
+        reader = _Reader(text.splitlines(), tree, before.given, before.returned)
         reader.visit(tree)
+        if (reader.given, reader.returned) == (before.given, before.returned):
+            break
     seen = {hit.line for hit in reader.hits}
     for node, pattern in saved_whole(tree):
         if getattr(node, "lineno", 0) not in seen:
@@ -82,17 +90,12 @@ def follow_script(source: bytes | str) -> ScriptReading:
 
 
 class _Reader(ScopeVisitor):
-    def __init__(self, lines: list[str], given: Given, tree: ast.Module) -> None:
-        super().__init__(given)
+    def __init__(self, lines: list[str], tree: ast.Module, given: Given, returned: Mapping[str, Kind]) -> None:
+        super().__init__(given, returned, functions_per_piece(tree))
         self._lines = lines
-        self._parameters = {
-            node.name: [each.arg for each in (*node.args.args, *node.args.kwonlyargs) if each.arg != "self"]
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        }
+        self._parameters = parameters_in(tree)
         self._discarded: ast.expr | None = None
         self._made_of: dict[str, ast.expr] = {}  # what a name was last given
-        self._repeated = called_in_loops(tree)
         self.hits: list[Hit] = []
         self.not_followed: list[NotFollowed] = []
         self.given: dict[tuple[str, str], Kind] = {}
@@ -173,9 +176,9 @@ class _Reader(ScopeVisitor):
         alias, _, of_alias = self._aliases.get(name, "").rpartition(".")
         if of_alias in ("extend", "append") and alias:
             self._gathered(node, alias, node.args)
-        elif method == "add" and isinstance(node.func, ast.Attribute) and self._is_record(node.args):
-            self._gathered(node, dotted(node.func.value), node.args)
-        elif method in ("extend", "append") and isinstance(node.func, ast.Attribute):
+        elif isinstance(node.func, ast.Attribute) and (
+            method in ("extend", "append") or (method == "add" and self._is_record(node.args))
+        ):
             owner = node.func.value
             if isinstance(owner, ast.IfExp):
                 owner = owner.body  # (train if test else val).append(line): one of them takes it in
@@ -192,14 +195,21 @@ class _Reader(ScopeVisitor):
             if any(map(self._is_of_one_file, node.args)):
                 self.note(Pattern.RECORD_LIST, node)  # all.update(json.load(f)), for each file
         elif is_whole_read(node, self._names):
-            if not self._is_one_file:
+            if not (self._is_one_file or self._is_per_piece):
                 self.note(Pattern.WHOLE_LINES if method == "readlines" else Pattern.WHOLE_READ, node)
-        elif is_encoder(node) and takes_everything(node, self._names):
+        elif is_encoder(node) and self._encodes_all(node, name):
             self.note(Pattern.WHOLE_ENCODE, node)
         else:
             pattern = pattern_of_call(node, self._names, self._is_one_file)
+            if self._is_per_piece and pattern in _OF_ONE_PIECE:
+                pattern = None
             if pattern is not None and not (pattern == Pattern.WORKER_RESULTS and node is self._discarded):
                 self.note(pattern, node)
+
+    def _encodes_all(self, node: ast.Call, name: str) -> bool:
+        """Of an own function, as far as it returns a list of everything."""
+        is_known = name not in self._parameters or self._names.get(f"{name}()") == Kind.TOKENS
+        return is_known and takes_everything(node, self._names)
 
     def _note_given(self, node: ast.Call, function: str) -> None:
         """What a call gives to a function of the script; a part of something (text[a:b]) is not all of it."""
@@ -249,8 +259,11 @@ class _Reader(ScopeVisitor):
         kind = self._names.get(name)
         if not self._loops or kind not in (Kind.EMPTY, Kind.EMPTY_TEXT, Kind.EMPTY_MAP, Kind.EMPTY_LISTS, Kind.TOKENS):
             return
-        if any(name in loop.lets_go for loop in self._loops):
+        if self._is_per_piece and name in self._local:
+            self._names[name] = Kind.ONE_FILE
             return
+        if any(name in loop.lets_go and not loop.is_bounded for loop in self._loops):
+            return  # A new list for each of a few files is still a list of a whole file.
         if any(loop.over_data and loop.is_bounded for loop in self._loops):
             return
         encodes = any(has_encoder(value) or kind_of(value, self._names) == Kind.ENCODED for value in values)
@@ -259,10 +272,10 @@ class _Reader(ScopeVisitor):
         given = frozenset().union(*(loop.gives for loop in self._loops[first:]))
         of_the_loop = any(each in given for value in values for each in names_in(value))
         # A function that is called at every turn of a loop is given one piece.
-        is_of_piece = self._function in self._repeated and not over_data
+        is_of_piece = self._is_per_piece and not over_data
         if encodes and not is_of_piece and not all(loop.is_bounded for loop in self._loops):
             self.note(Pattern.TOKEN_LIST, node)
-        elif over_data and of_the_loop and all(is_plain(test) for test in self._tests):
+        elif over_data and of_the_loop and (all(map(is_plain, self._tests)) or self._ends_group(values)):
             self.note(Pattern.WHOLE_TEXT if kind == Kind.EMPTY_TEXT else Pattern.RECORD_LIST, node)
         elif over_data and of_the_loop:
             self._not_followed(node, f"{name} takes in what passes a test, and how much that is does not show")
@@ -271,6 +284,11 @@ class _Reader(ScopeVisitor):
             return
         if kind not in (Kind.EMPTY_LISTS, Kind.EMPTY_MAP):
             self._names[name] = Kind.TOKENS
+
+    def _ends_group(self, values: list[ast.expr]) -> bool:
+        """if not line.strip(): groups.append(words); words = []: what the test lets wait comes with the next group."""
+        waiting = {name for loop in self._loops for name in loop.lets_go & loop.grows}
+        return any(name in waiting for value in values for name in names_in(value))
 
     def _is_load(self, value: ast.expr) -> bool:
         """frames.append(pd.read_csv(path)): every file, one after another."""

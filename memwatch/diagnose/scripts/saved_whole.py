@@ -18,6 +18,7 @@ from memwatch.diagnose.scripts.expressions import WRAPPERS, dotted, is_bounded, 
 from memwatch.diagnose.scripts.hits import Pattern
 from memwatch.diagnose.scripts.library_calls import ARRAYS, OF_PARTS
 from memwatch.diagnose.scripts.loops import let_go_in
+from memwatch.diagnose.scripts.own_functions import Function, functions_per_piece
 
 _SAVES = frozenset(
     """
@@ -29,14 +30,13 @@ _OWN_SAVE = re.compile(r"(?:save|write|dump|export|store)_\w+")
 _GROWS = {"append", "extend", "add", "insert", "update"}
 _OF_FEW = {"items", "keys", "values", "split", "splitlines", "most_common", "range", "columns", "groups"}
 _NEW = {"list", "dict", "set", "defaultdict", "OrderedDict", "deque"}
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def saved_whole(tree: ast.Module) -> list[tuple[ast.AST, Pattern]]:
     """The nodes that take in a piece, and those that copy all of it."""
-    repeated = called_in_loops(tree)
-    scopes: list[ast.Module | _Function] = [tree]
-    scopes += [node for node in ast.walk(tree) if isinstance(node, _Function) and node.name not in repeated]
+    repeated = functions_per_piece(tree)
+    scopes: list[ast.Module | Function] = [tree]
+    scopes += [node for node in ast.walk(tree) if isinstance(node, Function) and node.name not in repeated]
     return [found for scope in scopes for found in _in_scope(list(_own_nodes(scope)))]
 
 
@@ -44,12 +44,13 @@ def _in_scope(nodes: list[ast.AST]) -> Iterator[tuple[ast.AST, Pattern]]:
     born = {name: value for name, value in _assigned(nodes) if _is_new(value)}
     few = {name for name, value in _assigned(nodes) if is_bounded(value) and not is_empty(value)}
     loops = [node for node in nodes if isinstance(node, ast.For | ast.AsyncFor)]
+    around = {loop: [outer for outer in loops if outer is not loop and loop in set(ast.walk(outer))] for loop in loops}
     mentioned = {loop: set(names_in(loop)) for loop in loops}
     grown = {
         (name, loop): list(_growth(loop, name, few))
         for name in born
         for loop in loops
-        if name.partition(".")[0] in mentioned[loop]
+        if name.partition(".")[0] in mentioned[loop] and not any(name in let_go_in(outer) for outer in around[loop])
     }
     copies = {name: _saved(nodes, name) for name in born}
     # One list that is saved shows what its loop goes through; whatever else grows in it grows as much.
@@ -167,13 +168,6 @@ def _is_new(value: ast.expr) -> bool:
 def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """Of a function or the module, without the functions and classes in it."""
     for node in ast.iter_child_nodes(scope):
-        if not isinstance(node, _Function | ast.ClassDef | ast.Lambda):
+        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
             yield node
             yield from _own_nodes(node)
-
-
-def called_in_loops(tree: ast.Module) -> set[str]:
-    """Functions that are called at every turn of a loop: what they save is a piece."""
-    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.AsyncFor | ast.While)]
-    calls = [node for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Call)]
-    return {dotted(call.func).rpartition(".")[2] for call in calls}

@@ -9,6 +9,7 @@ from memwatch.diagnose.scripts.kinds import HELD, Kind, is_loader, kind_of
 from memwatch.diagnose.scripts.loops import Loop, loop_of
 
 Given = Mapping[tuple[str, str], Kind]  # what own functions are given: function and parameter
+_FILLED = (Kind.EMPTY, Kind.EMPTY_MAP, Kind.EMPTY_LISTS)
 _CHANGED = (Kind.WHOLE, Kind.TOKENS, Kind.TABLE)
 _REDUCING = {
     "len",
@@ -27,37 +28,57 @@ _REDUCING = {
     "choice",
 }
 _LOADS = re.compile(r"(?i)load|read|extract|convert|parse|to_?(?:text|string)")
-_RETURNED = (Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM, Kind.TABLE)
+_RETURNED = (Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM, Kind.TABLE, Kind.ONE_FILE)
 
 
 class ScopeVisitor(ast.NodeVisitor):
     """Knows, at every node, what the names stand for and which loops and ifs are around."""
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: Given, returned: Mapping[str, Kind], per_piece: frozenset[str]) -> None:
         self._given_to = given
-        self._names: dict[str, Kind] = {}
+        self._names: dict[str, Kind] = dict(returned)
+        self._per_piece = per_piece
+        self.returned: dict[str, Kind] = {}  # by own functions, "load()", and kept by their objects, "self.rows"
+        self._class: str | None = None
+        self._local: set[str] = set()  # names that the function around has bound
         self._loops: list[Loop] = []
         self._tests: list[ast.expr] = []  # of the ifs around, inside the innermost loop
         self._function: str | None = None
         self._is_one_file = False  # in text = open(name).read(), in a loop over a folder: one file at a time is held
         self._aliases: dict[str, str] = {}  # add = out.append, and buffer = tokens: what they stand for
 
+    @property
+    def _is_per_piece(self) -> bool:
+        """In a function that gets one piece of the input at a time."""
+        return self._function in self._per_piece
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        before, self._class = self._class, node.name
+        self.generic_visit(node)
+        self._class = before
+
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """A function sees the names around it; its loops are its own, as it may be called for one document."""
         before = self._names, self._loops, self._tests, self._function
+        local, self._local = self._local, set()
         self._names, self._loops, self._tests, self._function = dict(self._names), [], [], node.name
+        called = self._class if node.name == "__init__" and self._class else node.name
         for argument in (*node.args.args, *node.args.kwonlyargs):
             self._names.pop(argument.arg, None)
-            if (kind := self._given_to.get((node.name, argument.arg))) is not None:
+            kind = self._given_to.get((called, argument.arg)) or _annotated(argument)
+            if kind is not None and not self._is_per_piece:
                 self._names[argument.arg] = kind
+        self._names.pop("return", None)
         self.generic_visit(node)
         returned = self._names.get("return")
         # What a method gives its object, the object's other methods see.
         of_object = {name: kind for name, kind in self._names.items() if name.startswith("self.")}
         self._names, self._loops, self._tests, self._function = before
+        self._local = local
         self._names |= of_object
+        self.returned |= of_object
         if returned is not None:
-            self._names[f"{node.name}()"] = returned
+            self._names[f"{node.name}()"] = self.returned[f"{node.name}()"] = returned
 
     def visit_Yield(self, node: ast.Yield) -> None:
         """A function that yields in a loop over the input is the input, one piece after another."""
@@ -97,7 +118,10 @@ class ScopeVisitor(ast.NodeVisitor):
     def _bind(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Name | ast.Attribute):
             name = dotted(target)
+            self._local |= set() if "." in name else {name}
             kind = self._bound_kind(value) or self._changed_kind(name, value)
+            if kind == Kind.WHOLE and self._names.get(name) in _FILLED and self._tests:
+                kind = self._names[name]  # results = {}; if os.path.exists(path): results = json.load(f), to go on from
             self._names.pop(name, None)
             self._aliases.pop(name, None)
             if kind is not None:
@@ -119,7 +143,7 @@ class ScopeVisitor(ast.NodeVisitor):
 
     def _bound_kind(self, value: ast.expr) -> Kind | None:
         kind = kind_of(value, self._names)
-        if any(loop.over_files for loop in self._loops):
+        if self._is_per_piece or any(loop.over_files for loop in self._loops):
             if kind in (Kind.WHOLE, Kind.TABLE) or (isinstance(value, ast.Call) and is_loader(dotted(value.func))):
                 return Kind.ONE_FILE
             if kind is None and (self._is_of_one_file(value) or self._loads_a_file(value)):
@@ -167,3 +191,8 @@ class ScopeVisitor(ast.NodeVisitor):
         self._tests.pop()
         for statement in node.orelse:  # What a test does not take out is most of the input, as far as the source shows.
             self.visit(statement)
+
+
+def _annotated(argument: ast.arg) -> Kind | None:
+    """df: pd.DataFrame"""
+    return Kind.TABLE if argument.annotation is not None and dotted(argument.annotation).endswith("DataFrame") else None
