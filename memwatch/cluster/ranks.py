@@ -62,14 +62,11 @@ def _checked(rank: Rank) -> Rank:
     return rank
 
 
-def stripe(rank: Rank, segments: int) -> range:
-    """Every world_size-th segment: neighbours go to different ranks, so that all finish at about the same time."""
-    return range(rank.number, segments, rank.world_size)
-
-
 def next_segment(rank: Rank, unfinished: Collection[int], taken_by_others: Collection[int]) -> int | None:
     """The first unfinished segment of the own stripe, else one that no living process works on, else None.
 
+    A stripe is every world_size-th segment: neighbours go to different ranks, so that all finish at about the same
+    time.
     Ranks look for others' segments from different starting points, so that they seldom choose the same one. A segment
     of the own stripe that another process took meanwhile is left to it.
     """
