@@ -1,8 +1,8 @@
 """The words that every view uses: how a job ended, the closing line, times of day.
 
 Three kinds of shared words live elsewhere, because the model imports nothing: a verdict's reason beside the thresholds
-that it names (decide/reasons.py), the name of an action beside its steps (decide/actions.py), and the line for an event,
-which joins both (journal/event_words.py). Sizes, counts and durations are in units.py.
+that it names (decide/reasons.py), the name of an action beside its steps (decide/actions.py), and the line for an
+event, which joins both (journal/event_words.py). Sizes, counts and durations are in units.py.
 """
 
 import signal
