@@ -223,6 +223,10 @@ class RankRun:
                 worker.end()
 
     def _failed_once(self, number: int, problem: str, may_pass: bool) -> None:
+        if self._folder.is_done(number):
+            # Another process made it too, and may have removed what was unfinished.
+            self._done.add(number)
+            return
         self._attempts[number] += 1
         self._keep_problem(number, problem)
         if may_pass and self._attempts[number] < ATTEMPTS:

@@ -47,7 +47,7 @@ def _by_segment(problems: Sequence[SegmentProblem]) -> list[list[SegmentProblem]
 
 def _failed(problems: list[SegmentProblem], folder: RunFolder) -> Finding:
     last = problems[-1]
-    is_done = folder.is_finished or folder.is_done(last.number)
+    is_done = folder.is_done(last.number)
     times = "once" if len(problems) == 1 else f"{len(problems)} times"
     end = ", and was then made" if is_done else ""
     return Finding(

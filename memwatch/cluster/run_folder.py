@@ -168,11 +168,8 @@ class RunFolder:
         return {int(stem) for stem in stems if stem.isascii() and stem.isdigit()}
 
     def is_done(self, number: int) -> bool:
-        try:
-            self.store.info(self.mark_address(number))
-            return True
-        except FileNotFoundError:
-            return False
+        """The marks are removed when the run is finished, and then every segment is done."""
+        return self._exists(self.mark_address(number)) or self.is_finished
 
     def write_mark(self, mark: SegmentMark) -> None:
         self.store.put(self.mark_address(mark.number), mark.to_json())
@@ -188,8 +185,11 @@ class RunFolder:
 
     @property
     def is_finished(self) -> bool:
+        return self._exists(self.file(MANIFEST))
+
+    def _exists(self, address: str) -> bool:
         try:
-            self.store.info(self.file(MANIFEST))
+            self.store.info(address)
             return True
         except FileNotFoundError:
             return False

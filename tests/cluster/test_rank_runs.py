@@ -106,6 +106,27 @@ def test_two_commands_at_once_do_no_harm_and_say_so(start: Start, real_text: Pat
     assert sums(tmp_path) == sums(alone)
 
 
+def test_a_rank_that_was_stopped_while_others_finished_makes_nothing_again(
+    start: Start, real_text: Path, alone: Path, tmp_path: Path
+) -> None:
+    # GIVEN a rank that is stopped in the middle of its stripe, as by a pause of its guard
+    stopped = start(real_text, tmp_path, 1, 2)
+    wait_for_marks(tmp_path, 2)
+    os.killpg(stopped.pid, signal.SIGSTOP)
+    # WHEN another finishes the run, and the first one continues
+    code, words = end_of(start(real_text, tmp_path, 0, 2))
+    assert code == 0, words
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("train_shard_*.bin")}
+    os.killpg(stopped.pid, signal.SIGCONT)
+    # THEN it ends, and at most the segment that it had begun is made again
+    code, words = end_of(stopped)
+    assert code == 0, words
+    assert "repeated" not in words
+    assert sums(tmp_path) == sums(alone)
+    again = {path.name for path, written_ns in before.items() if path.stat().st_mtime_ns != written_ns}
+    assert len(again) <= 1, again
+
+
 def test_attach_shows_the_processes_through_the_folder(start: Start, real_text: Path, tmp_path: Path) -> None:
     # GIVEN a run that is not over before somebody has looked
     text, out = tmp_path / "text.txt", tmp_path / "out"
