@@ -44,6 +44,9 @@ class TaskTokenizer:
             return {"problem": f"{type(error).__name__}: {error}"}
 
     def _made(self, number: int) -> dict[str, Any]:
+        if self._folder.is_finished:
+            # By another command on this folder; the marks are gone, and nothing is made here.
+            return {"tokens": 0}
         if self._folder.is_done(number):
             # By a task whose machine was lost before it could report, or by another process.
             return {"tokens": self._folder.mark(number).tokens}
