@@ -92,6 +92,9 @@ def is_slice_of_few(node: ast.Call) -> bool:
     return isinstance(stop, ast.Constant) and isinstance(stop.value, int)
 
 
+_PRESENT = {"strip", "isspace", "endswith", "get", "exists", "isfile", "is_file", "any", "all"}
+
+
 def is_plain(test: ast.expr) -> bool:
     """It leaves out what is empty or short, and no more: 'if line', 'if not line.strip()', 'if len(line) > 20'."""
     if isinstance(test, ast.UnaryOp):
@@ -104,9 +107,9 @@ def is_plain(test: ast.expr) -> bool:
         return any(isinstance(each, ast.Call) and dotted(each.func) == "len" for each in ast.walk(test))
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
         return True  # keep(line), is_english(line): a filter of one's own passes much of what it is given
-    # if name.endswith('.json') leaves out files of other kinds.
-    is_call = isinstance(test, ast.Call) and dotted(test.func).endswith(("strip", "isspace", "endswith"))
-    return isinstance(test, ast.Name) or is_call
+    # if row.get('text'), if os.path.exists(path): it is there; if name.endswith('.json') leaves out other files.
+    is_call = isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute) and test.func.attr in _PRESENT
+    return isinstance(test, ast.Name | ast.Attribute | ast.Subscript) or is_call
 
 
 def is_encoder(node: ast.expr) -> bool:

@@ -60,6 +60,10 @@ PARQUET = re.compile(
 OBJECTS = re.compile(
     r"joblib\.load|(?:scipy\.io|sio)\.(?:loadmat|mmread)|(?:KeyedVectors|Word2VecKeyedVectors)\.load_word2vec_format"
 )
+_ARRAY_LOADERS = {"np.load", "np.loadtxt", "np.genfromtxt", "np.fromfile"}
+_LOADS = re.compile(
+    r"(?:im|cv)?(?:load|read)_(?!csv|json|sql)\w+|imread|load_?img|load_?image"
+)  # of one file, by its name
 _IN_PARTS = ("chunksize", "iterator", "nrows", "n_rows")
 # What a method returns is still all of the data, unless it counts, looks for something, or picks a few.
 _REDUCING = frozenset(
@@ -160,6 +164,10 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
         return Kind.TABLE
     if name in FINDERS and _takes_kind(node, Kind.WHOLE, names):
         return Kind.TOKENS
+    if name in _ARRAY_LOADERS and keyword_of(node, "mmap_mode") is None and not is_small(node):
+        return Kind.TABLE
+    if is_join_of_held(node, names):
+        return Kind.WHOLE
     if name == "zip" and any(kind_of(each, names) in (*DATA, Kind.TOKENS) for each in node.args):
         return Kind.STREAM
     if end in _SAME_PIECES and node.args:
@@ -168,7 +176,7 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     if name in PARSERS and any(kind_of(each, names) == Kind.WHOLE for each in node.args):
         return Kind.WHOLE
     if end == "load_dataset":
-        return Kind.DATASET
+        return Kind.FEW if _is_of_few_rows(node) else Kind.DATASET
     if end in _POOLS:
         return Kind.POOL
     if end in _EXECUTORS:
@@ -209,16 +217,30 @@ def _kind_of_part(node: ast.Attribute, names: Names) -> Kind | None:
 def _kind_of_method(node: ast.Call, func: ast.Attribute, names: Names) -> Kind | None:
     inner, method = kind_of(func.value, names), func.attr
     if inner in (Kind.POOL, Kind.EXECUTOR):
+        if all(is_few(each, names) for each in node.args[1:2]):
+            return None
         is_stream = method.startswith("imap") or (inner == Kind.EXECUTOR and method == "map")
-        return Kind.STREAM if is_stream and not all(is_few(each, names) for each in node.args[1:2]) else None
+        return Kind.STREAM if is_stream else Kind.TOKENS if method in ("map", "starmap") else None
     if inner == Kind.TABLE and method in _LISTS_OF_TABLE:
         return Kind.TOKENS if method != "unique" else None
     if inner == Kind.DATASET and method in ("take", "select") and all(map(is_bounded, node.args)):
         return None
-    if inner in (Kind.WHOLE, Kind.TABLE, Kind.DATASET, Kind.STREAM, Kind.TOKENS) and method not in _REDUCING:
+    if inner in (*HELD, Kind.DATASET, Kind.STREAM, Kind.ONE_FILE) and method not in _REDUCING:
         return inner
     # Through the names of all its records.
     return Kind.STREAM if inner in (Kind.WHOLE, Kind.TOKENS) and method == "keys" else None
+
+
+def is_join_of_held(node: ast.expr, names: Names) -> bool:
+    """' '.join(lines): all of them once more."""
+    is_join = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "join"
+    return is_join and isinstance(node, ast.Call) and any(kind_of(each, names) in HELD for each in node.args)
+
+
+def _is_of_few_rows(node: ast.Call) -> bool:
+    """load_dataset('x', split='train[:200]')"""
+    split = keyword_of(node, "split")
+    return isinstance(split, ast.Constant) and re.search(r"\[:\d+\]$", str(split.value)) is not None
 
 
 def is_few(node: ast.expr, names: Names) -> bool:
@@ -297,6 +319,10 @@ def holds_all(node: ast.ListComp, names: Names) -> bool:
     first = node.generators[0]
     if goes_through_files(node, names):
         return True  # [pd.read_csv(path) for path in paths]
+    if not any(True for _ in names_in(node.elt)):
+        return False  # sum([1 for _ in f])
+    if not is_few(first.iter, names) and picks_by(node.elt, first, names):
+        return True
     if is_data(first.iter, names) or kind_of(first.iter, names) == Kind.TOKENS:
         return all(is_plain(test) for each in node.generators for test in each.ifs) or has_encoder(node)
     if isinstance(node.elt, ast.Call) and not node.elt.args and dotted(node.elt.func).endswith((".result", ".get")):
@@ -316,16 +342,28 @@ def is_load_of(node: ast.AST, targets: Collection[str]) -> bool:
         return False
     name = dotted(node.func)
     end = name.rpartition(".")[2]
-    is_load = is_loader(name) or end in ("imread", "read_text", "read_bytes", "read_file", "load_file")
+    is_load = is_loader(name) or _LOADS.match(end) is not None or name == "Image.open"
     if end in ("read", "readlines") and isinstance(node.func, ast.Attribute):
         is_load = isinstance(node.func.value, ast.Call) and dotted(node.func.value.func).rpartition(".")[2] in OPENERS
     return is_load and any(each in targets for each in names_in(node))
 
 
+def picks_by(node: ast.AST, loop: ast.comprehension | ast.For | ast.AsyncFor, names: Names) -> bool:
+    """text[i * size:(i + 1) * size], df.iloc[i]: pieces of what is held, by a number that a loop gives."""
+    targets = set(names_in(loop.target))
+    counts = isinstance(loop.iter, ast.Call) and dotted(loop.iter.func) == "range"
+    for each in ast.walk(node):
+        if isinstance(each, ast.Subscript) and targets & set(names_in(each.slice)):
+            kind = kind_of(each.value, names)
+            if kind in HELD and (kind != Kind.TABLE or counts):  # for name in names: df[name] has columns
+                return True
+    return False
+
+
 def is_loader(name: str) -> bool:
     return bool(
         TABLES.fullmatch(name) or PARQUET.fullmatch(name) or OBJECTS.fullmatch(name) or name in _LOADERS
-        or name in ("np.load", "np.loadtxt", "np.genfromtxt", "np.fromfile", "torch.load")
+        or name in _ARRAY_LOADERS or name == "torch.load"
     )  # fmt: skip
 
 

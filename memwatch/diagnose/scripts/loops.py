@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memwatch.diagnose.scripts.expressions import dotted, is_for_writing, names_in
-from memwatch.diagnose.scripts.kinds import OPENERS, Kind, Names, is_data, is_few, is_load_of, kind_of, reads_in_pieces
+from memwatch.diagnose.scripts.kinds import (
+    OPENERS,
+    Kind,
+    Names,
+    is_data,
+    is_few,
+    is_load_of,
+    kind_of,
+    picks_by,
+    reads_in_pieces,
+)
 
 _GROWING = {"append", "extend", "add"}
 _LETTING_GO = {"clear", "pop", "popleft"}
@@ -32,7 +42,8 @@ def loop_of(node: ast.For | ast.AsyncFor | ast.While, names: Names) -> Loop:
     targets = frozenset(names_in(node.target))
     over_files = kind_of(node.iter, names) == Kind.FILES or (not ends_soon and _names_files(node, targets, names))
     let_go, grows = frozenset(let_go_in(node)), frozenset(_grows_in(node))
-    return Loop(is_data(node.iter, names), ends_soon, let_go, gives, over_files, grows, targets)
+    picks = any(picks_by(statement, node, names) for statement in node.body)
+    return Loop(is_data(node.iter, names) or picks, ends_soon, let_go, gives, over_files, grows, targets)
 
 
 def _counter_of(node: ast.For | ast.AsyncFor) -> set[str]:

@@ -17,13 +17,14 @@ from memwatch.diagnose.scripts.kinds import (
     goes_through_files,
     holds_all,
     is_data,
+    is_join_of_held,
     is_loader,
     is_room_for,
     is_whole_read,
     kind_of,
     takes_everything,
 )
-from memwatch.diagnose.scripts.library_calls import JOINING, pattern_of_call
+from memwatch.diagnose.scripts.library_calls import OF_PARTS, pattern_of_call
 from memwatch.diagnose.scripts.own_functions import functions_per_piece, parameters_in
 from memwatch.diagnose.scripts.saved_whole import saved_whole
 from memwatch.diagnose.scripts.scopes import Given, ScopeVisitor
@@ -39,6 +40,7 @@ _GIVEN = (
 )  # fmt: skip
 # Harmless in a function that gets one file at a time, as is one text; a table of many is large by itself.
 _OF_ONE_PIECE = {Pattern.WHOLE_JSON, Pattern.WHOLE_XML, Pattern.WHOLE_ARRAY, Pattern.WHOLE_SPLIT}
+_FILLED = (Kind.EMPTY_MAP, Kind.EMPTY_LISTS, Kind.TOKENS)
 # Columns of a dataset, which come as a list of everything; "train" is a split.
 _COLUMNS = {"text", "content", "input_ids", "sentence", "document", "article", "prompt", "messages", "tokens"}
 
@@ -109,6 +111,8 @@ class _Reader(ScopeVisitor):
         self._is_one_file = is_one_file
         if is_room_for(node.value, self._names):
             self.note(Pattern.RECORD_LIST, node)
+        if is_join_of_held(node.value, self._names):
+            self.note(Pattern.WHOLE_TEXT, node)
         if isinstance(node.targets[0], ast.Name):
             self._made_of[node.targets[0].id] = node.value
         self._grown_by_sum(node)
@@ -125,7 +129,7 @@ class _Reader(ScopeVisitor):
             (is_made or isinstance(value, ast.Name | ast.Subscript))
             and any(each in self._given() for each in names_in(value))
         )
-        if is_new and self._names.get(name) in (Kind.EMPTY_MAP, Kind.EMPTY_LISTS) and self._is_through_all(name):
+        if is_new and self._names.get(name) in _FILLED and self._is_through_all(name):
             self.note(Pattern.RECORD_LIST, node)
 
     def _given(self) -> frozenset[str]:
@@ -191,7 +195,7 @@ class _Reader(ScopeVisitor):
             base = owner.value if isinstance(owner, ast.Subscript) else owner
             if dotted(base):
                 self._gathered(node, self._aliases.get(dotted(base), dotted(base)), node.args)
-        elif method == "update" and self._names.get(_owner_of(node)) == Kind.EMPTY_MAP:
+        elif method == "update" and self._names.get(_owner_of(node)) in _FILLED:
             if any(map(self._is_of_one_file, node.args)):
                 self.note(Pattern.RECORD_LIST, node)  # all.update(json.load(f)), for each file
         elif is_whole_read(node, self._names):
@@ -207,9 +211,11 @@ class _Reader(ScopeVisitor):
                 self.note(pattern, node)
 
     def _encodes_all(self, node: ast.Call, name: str) -> bool:
-        """Of an own function, as far as it returns a list of everything."""
-        is_known = name not in self._parameters or self._names.get(f"{name}()") == Kind.TOKENS
-        return is_known and takes_everything(node, self._names)
+        """Of an own function, as far as it makes a list of everything out of a text."""
+        if name not in self._parameters:
+            return takes_everything(node, self._names)
+        is_of_text = any(kind_of(each, self._names) == Kind.WHOLE for each in node.args)
+        return is_of_text and self._names.get(f"{name}()") == Kind.TOKENS
 
     def _note_given(self, node: ast.Call, function: str) -> None:
         """What a call gives to a function of the script; a part of something (text[a:b]) is not all of it."""
@@ -259,36 +265,31 @@ class _Reader(ScopeVisitor):
         kind = self._names.get(name)
         if not self._loops or kind not in (Kind.EMPTY, Kind.EMPTY_TEXT, Kind.EMPTY_MAP, Kind.EMPTY_LISTS, Kind.TOKENS):
             return
-        if self._is_per_piece and name in self._local:
-            self._names[name] = Kind.ONE_FILE
+        is_of_call = self._is_per_piece and name in self._local and not any(loop.over_files for loop in self._loops)
+        # A new list for each of a few files is still a list of a whole file.
+        if is_of_call or any(name in loop.lets_go and not loop.is_bounded for loop in self._loops):
+            if is_of_call or any(loop.over_data or loop.over_files for loop in self._loops):
+                self._names[name] = Kind.ONE_FILE
             return
-        if any(name in loop.lets_go and not loop.is_bounded for loop in self._loops):
-            return  # A new list for each of a few files is still a list of a whole file.
         if any(loop.over_data and loop.is_bounded for loop in self._loops):
             return
         encodes = any(has_encoder(value) or kind_of(value, self._names) == Kind.ENCODED for value in values)
         over_data = any(loop.over_data for loop in self._loops) or any(map(self._is_of_one_file, values))
         first = next((number for number, loop in enumerate(self._loops) if loop.over_data), len(self._loops) - 1)
-        given = frozenset().union(*(loop.gives for loop in self._loops[first:]))
+        given = frozenset().union(*(loop.gives | loop.grows for loop in self._loops[first:])) - {name}
         of_the_loop = any(each in given for value in values for each in names_in(value))
         # A function that is called at every turn of a loop is given one piece.
         is_of_piece = self._is_per_piece and not over_data
         if encodes and not is_of_piece and not all(loop.is_bounded for loop in self._loops):
             self.note(Pattern.TOKEN_LIST, node)
-        elif over_data and of_the_loop and (all(map(is_plain, self._tests)) or self._ends_group(values)):
+        elif over_data and of_the_loop and all(map(is_plain, self._tests)):
             self.note(Pattern.WHOLE_TEXT if kind == Kind.EMPTY_TEXT else Pattern.RECORD_LIST, node)
         elif over_data and of_the_loop:
             self._not_followed(node, f"{name} takes in what passes a test, and how much that is does not show")
             return
         elif not any(self._is_load(value) for value in values):
             return
-        if kind not in (Kind.EMPTY_LISTS, Kind.EMPTY_MAP):
-            self._names[name] = Kind.TOKENS
-
-    def _ends_group(self, values: list[ast.expr]) -> bool:
-        """if not line.strip(): groups.append(words); words = []: what the test lets wait comes with the next group."""
-        waiting = {name for loop in self._loops for name in loop.lets_go & loop.grows}
-        return any(name in waiting for value in values for name in names_in(value))
+        self._names[name] = Kind.TOKENS
 
     def _is_load(self, value: ast.expr) -> bool:
         """frames.append(pd.read_csv(path)): every file, one after another."""
@@ -312,7 +313,7 @@ class _Reader(ScopeVisitor):
         if not self._loops or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
             return
         name, value = node.targets[0].id, node.value
-        joins = isinstance(value, ast.Call) and dotted(value.func) in JOINING and name in set(names_in(value))
+        joins = isinstance(value, ast.Call) and dotted(value.func) in OF_PARTS and name in set(names_in(value))
         if joins and not any(loop.is_bounded for loop in self._loops):
             self.note(Pattern.ARRAY_GROWTH, node)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from memwatch.diagnose.scripts.expressions import dotted, has_encoder, names_in
 from memwatch.diagnose.scripts.kinds import HELD, Kind, is_loader, kind_of
-from memwatch.diagnose.scripts.loops import Loop, loop_of
+from memwatch.diagnose.scripts.loops import Loop, let_go_in, loop_of
 
 Given = Mapping[tuple[str, str], Kind]  # what own functions are given: function and parameter
 _FILLED = (Kind.EMPTY, Kind.EMPTY_MAP, Kind.EMPTY_LISTS)
@@ -185,10 +185,14 @@ class ScopeVisitor(ast.NodeVisitor):
 
     def visit_If(self, node: ast.If) -> None:
         self.visit(node.test)
-        self._tests.append(node.test)
+        # if not line.strip(): groups.append(words); words = []: what waits comes in with the next group, so that the
+        # test leaves nothing out.
+        waiting = {name for loop in self._loops for name in loop.grows}
+        ends_group = any(waiting & let_go_in(statement) for statement in node.body)
+        tests, self._tests = self._tests, [] if ends_group else [*self._tests, node.test]
         for statement in node.body:
             self.visit(statement)
-        self._tests.pop()
+        self._tests = tests
         for statement in node.orelse:  # What a test does not take out is most of the input, as far as the source shows.
             self.visit(statement)
 
