@@ -171,7 +171,7 @@ def invoke(command: click.Command, name: str, arguments: list[str]) -> int:
 
 
 def _show(error: click.ClickException) -> None:
-    """As click does; but it repeats what it was given."""
+    """Show a usage error as click does, but without repeating unprintable characters."""
     if type(error).__name__ == "NoArgsIsHelpError":  # By name: click 8.1, which Debian 13 has, does not know it.
         click.echo(error.format_message(), err=True)
         return

@@ -18,7 +18,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """As GNU timeout and env have them."""
+    """The exit codes; those from 124 on are GNU timeout's and env's."""
 
     OK = 0
     ERROR = 1

@@ -100,7 +100,7 @@ def _found(source: Source, now_t: float) -> str:
 
 
 def _missing(sources: Iterable[Source]) -> list[str]:
-    """Those that are missing for the same reason, together."""
+    """The missing sources, grouped by the reason why they are missing."""
     reasons: dict[str, list[str]] = {}
     for source in sources:
         if source.missing is not None:

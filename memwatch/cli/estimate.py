@@ -96,7 +96,7 @@ def estimate(inputs: tuple[str, ...], out: Path | None, as_json: bool, **options
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else USUAL_WIDTH
         click.echo("\n".join(as_lines(found, width)))
-    return ExitCode.PROBLEM_FOUND if found.conclusion.outcome.is_problem else ExitCode.OK
+    return ExitCode.PROBLEM_FOUND if found.conclusion.remedy else ExitCode.OK
 
 
 def _command(inputs: tuple[str, ...]) -> list[str]:

@@ -282,7 +282,7 @@ class Front:
                 os.tcsetpgrp(self._terminal, self._job_pid)
 
     def _take_terminal(self) -> None:
-        """SIGTTOU, which a background process gets for this, is blocked."""
+        """Make this process group the foreground one. SIGTTOU, which a background process gets for that, is blocked."""
         if self._has_terminal and self._terminal is not None:
             with suppress(OSError):
                 os.tcsetpgrp(self._terminal, os.getpgrp())
@@ -342,7 +342,7 @@ class Front:
                 return
 
     def _show_terminal(self, seconds: float) -> bool:
-        """What the job writes to its own terminal within this time. False: nothing will come any more."""
+        """Show what the job writes to its own terminal within this time. False: no more output will come."""
         waited_for = [fd for fd in (self._job_terminal, self._signals) if fd is not None]
         ready, _, _ = select.select(waited_for, [], [], seconds)
         if self._job_terminal is None or self._job_terminal not in ready:
@@ -372,7 +372,7 @@ def _controlling_terminal() -> int | None:
 
 
 def _stop_by(number: int) -> None:
-    """Returns when we are continued; at once if the kernel does not stop us."""
+    """Stop this process as the signal would. Returns when it is continued; at once if the kernel does not stop it."""
     if number == signal.SIGSTOP:
         os.kill(os.getpid(), signal.SIGSTOP)
         return

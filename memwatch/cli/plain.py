@@ -97,7 +97,8 @@ class PlainView:
             self._write_line(f"memwatch: {printable(str(event.get('reason')))}")
 
     def _is_worth_a_word(self, event: dict[str, Any], summary: RunSummary) -> bool:
-        """Elsewhere than on a terminal. A job that failed by itself has said why: its own words come last."""
+        """Whether the closing line is printed where standard error is no terminal. A job that failed by itself has
+        printed why, and that stays the last line."""
         if (summary.took_s or 0) >= LONG_RUN_S or needs_care(event):
             return True
         return self._has_written and (event.get("code") == 0 or event.get("by") is not None)

@@ -65,7 +65,7 @@ def table(found: list[RunInfo], now_t: float, width: int | None) -> list[str]:
 
 
 def _widths(rows: list[tuple[str, ...]]) -> list[int]:
-    """Of all columns but the last, which is as long as it is."""
+    """The widths of all columns but the last, which is not padded."""
     *columns, _ = zip(*rows, strict=True)
     return [max(map(len, column)) for column in columns]
 

@@ -79,7 +79,7 @@ def _placed(line: int, source: str, places: Sequence[str]) -> str:
 
 
 def _next(name: str, hits: Sequence[Hit]) -> str:
-    """What fits the script: only one that makes tokens can be replaced by memwatch's tokenizer."""
+    """The advice for this script: only one that makes tokens can be replaced by memwatch's tokenizer."""
     if any(hit.pattern in _OF_TOKENS for hit in hits):
         return "memwatch run tokenize INPUT needs only a few hundred MiB"
     program = "jupyter nbconvert --to notebook --execute" if name.endswith(".ipynb") else "python"

@@ -62,7 +62,7 @@ class SegmentDriver:
         return []
 
     def shrink(self) -> None:
-        """The driver holds next to nothing that it could give back."""
+        """Does nothing: the driver holds almost no memory."""
 
     def run(self) -> None:
         """Until every segment is done or has failed three times. Raises what the reporter raises to stop the run."""

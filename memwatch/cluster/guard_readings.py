@@ -23,7 +23,7 @@ class GuardReadings:
     _offset: int = 0
 
     def begin(self) -> None:
-        """The next segment: what happened before does not concern it."""
+        """Start with the next segment: forget what was read of the one before."""
         self.refresh()
         self.is_uneventful, self.stop_reason = True, None
 

@@ -77,7 +77,7 @@ class GuardedTokenizer:
         self._process.wait()
 
     def _answers(self, number: int, step: Callable[[], None]) -> list[dict[str, Any]]:
-        """Two, or fewer if it exits before."""
+        """The lines that it prints: two, or fewer if it exits before."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with suppress(BrokenPipeError):

@@ -66,7 +66,7 @@ class RayRun:
             head.end()
 
     def _engine(self, joined: JoinedRun) -> EngineName:
-        """Decided once, for all tasks."""
+        """The engine of all tasks: decided once, by the driver."""
         settings = self._request.settings
         encoding = encoding_of(settings)
         choice = chosen_engine(self._request.resources.engine, encoding, settings, joined.inputs)

@@ -38,7 +38,7 @@ class ReportedRun(Protocol):
 
     @property
     def pids(self) -> list[int]:
-        """Of its workers on this machine."""
+        """The process ids of its workers on this machine."""
 
     def shrink(self) -> None:
         """Use less memory."""

@@ -53,7 +53,7 @@ def _row(node: SeenNode) -> NodeRow:
 
 
 def segment_counts(nodes: Sequence[SeenNode], done: Collection[int], segments: int) -> dict[str, int]:
-    """As in a progress event."""
+    """The counts of segments, under the keys of a progress event."""
     return {
         "segments": segments,
         "segments_done": len(done),

@@ -141,7 +141,7 @@ def starts_in(file: IO[bytes]) -> Starts:
 
 
 def raw_starts(starts: Starts, _tokens: int) -> IndexBytes:
-    """As they are: what an index of several parts is made of later."""
+    """The starts of documents, unchanged: the index of several parts is made of them later."""
     for chunk in starts.chunks():
         yield chunk.tobytes()
 

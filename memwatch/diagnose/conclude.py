@@ -84,7 +84,7 @@ def _findings(evidence: Evidence) -> list[Finding]:
 
 
 def _rank(finding: Finding) -> tuple[int, int, float]:
-    """The surest first, then the worst kind, then the latest."""
+    """The sort key of a finding: the surest first, then the worst kind, then the latest."""
     return (
         _BY_CONFIDENCE.index(finding.confidence),
         _BY_CAUSE.index(finding.cause),
@@ -103,7 +103,7 @@ def _told_victims(evidence: Evidence) -> set[int | None]:
 
 
 def _is_asked_about(finding: Finding, evidence: Evidence) -> bool:
-    """What has no time may belong to it."""
+    """Whether a finding is of the time asked about. One without a time counts, unless the question is about a run."""
     if evidence.is_of_run and finding.start_t is None:
         return False
     late = evidence.end_t is not None and finding.start_t is not None and finding.start_t > evidence.end_t

@@ -37,7 +37,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The machine now."""
+    """The state of the machine at the time of the diagnosis."""
 
     sample: Sample
     uptime_s: float | None = None

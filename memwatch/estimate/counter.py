@@ -67,7 +67,7 @@ class Counter:
 
     @property
     def shared_fraction(self) -> float:
-        """Of the tokens, those that cost a Python list only a pointer."""
+        """The share of tokens that cost a Python list only a pointer."""
         return self._shared_tokens / max(self._tokens, 1)
 
     def list_script_speed(self) -> float:

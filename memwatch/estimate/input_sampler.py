@@ -46,23 +46,23 @@ GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 
 
 def usual_bytes(source: Input) -> int:
-    """Of text, before anything was read."""
+    """The size of the text in an input, assumed before anything was read."""
     is_packed = source.packing or source.archive or source.has_rows
     return (source.size_bytes or 0) * (USUAL_UNPACKING if is_packed else 1)
 
 
 def is_enough(count: int, least: int, deadline_s: float) -> bool:
-    """When the time is over."""
+    """Whether sampling may stop once its time is over: with `least` pieces, or with fewer if it is very late."""
     return count >= least or (count >= min(2, least) and time.monotonic() - deadline_s > LATE_S)
 
 
 def block_reader(source: Input, counter: Counter, start: ReadPosition) -> BlockReader:
-    """Without a split, which would cut blocks short."""
+    """A reader of one input from a position on, without a validation split, which would cut blocks short."""
     return BlockReader([source], replace(counter.settings, val_ratio="0"), counter.encoding, start)
 
 
 def _data(block: Block) -> bytes:
-    """A text without safe cuts makes a large block, of which the beginning will do."""
+    """What is counted of a block. A text without safe cuts makes a large one, of which the beginning is enough."""
     if block.layout.kind != "text" or len(block.data) <= 2 * PIECE_BYTES:
         return bytes(block.data)
     return bytes(block.data[:PIECE_BYTES]).decode("utf-8", "ignore").encode()
@@ -97,7 +97,7 @@ class _Stretch:
         return self.passed_bytes * self.rows / max(self.passed_rows, 1)
 
     def scaled_cells(self) -> list[Cell]:
-        """Those of the part that was passed stand for all of it."""
+        """The cells, stretched to the whole stretch: the part that was passed stands for all of it."""
         factor = (self.true_bytes if self.rows else self.size_bytes) / max(sum(cell.length for cell in self.cells), 1)
         return [replace(cell, length=cell.length * factor) for cell in self.cells]
 
@@ -181,7 +181,7 @@ class InputSampler:
                 skip = after + before
 
     def _plain_piece(self, stretch: _Stretch) -> list[Cell]:
-        """At a random place of the stretch."""
+        """One piece at a random place of the stretch; none if its record is left out."""
         start = stretch.start.offset
         with closing(PlainFile(self.source)) as file:
             if self.source.kind == "text":
@@ -264,7 +264,7 @@ class InputSampler:
         return Cell(max(passed_bytes, 1), max(read_bytes, 1), tokens) if tokens else None
 
     def text_bytes(self) -> tuple[Range, float]:
-        """After sampling: of the whole input, and the share of it that was seen."""
+        """The size of all text in the input, after sampling, and the share of it that was seen."""
         size = self.source.size_bytes or 0
         if self._is_plain:
             return Range.exactly(size), 1.0

@@ -1,4 +1,4 @@
-"""What tokenizing takes, in memory, disk space and time, for each way of doing it; and what fits on this machine."""
+"""The memory, disk space and time of each way to tokenize, and what of it fits on this machine."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -62,7 +62,7 @@ class JobMemory:
 
 @dataclass(frozen=True, slots=True)
 class OutputDisk:
-    """Where the output goes. `partial_bytes` are there already, from a run that the same command resumes."""
+    """The disk of the output folder. `partial_bytes` are there already, from a run that the same command resumes."""
 
     folder: str
     free_bytes: int | None
@@ -98,8 +98,8 @@ class ListScript:
         return Range(seconds, FASTER * seconds, SLOWER * seconds)
 
     def full_at(self, tokens: float, memory: JobMemory, with_swap: bool) -> float | None:
-        """At which token memory is full: then it swaps, and the machine freezes; with swap full, too, it is killed.
-        None if that does not happen. The array comes after the last token."""
+        """The token at which RAM is full, or RAM and swap (`with_swap`); None if the script ends before. With RAM full
+        it swaps and the machine freezes; with swap full, too, it is killed. The array is made after the last token."""
         if memory.available_bytes is None or not (with_swap or memory.swap_free_bytes):
             return None
         room = memory.available_bytes + (memory.swap_free_bytes if with_swap else 0)
@@ -108,22 +108,11 @@ class ListScript:
         return min(max((room - python_list.PROCESS_BYTES) / self.bytes_per_token, 0.0), tokens)
 
 
-class Outcome(StrEnum):
-    SAFE = "safe"
-    TIGHT = "tight"
-    DISK = "disk too small"
-    MEMORY = "memory too small"
-
-    @property
-    def is_problem(self) -> bool:
-        return self in (Outcome.DISK, Outcome.MEMORY)
-
-
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    outcome: Outcome
+    verdict: str  # safe, tight, disk too small, memory too small
     max_memory_bytes: int | None = None  # to be given with --max-memory, where the default is too much
-    remedy: str = ""  # what to do where it does not fit
+    remedy: str = ""  # what to do where the job does not fit; empty where it does
 
 
 def conclude(
@@ -133,21 +122,23 @@ def conclude(
     disk_fit = disk.fit(output_bytes)
     if disk_fit == Fit.TOO_LARGE:
         missing = format_size(output_bytes.high - (disk.free_bytes or 0) - disk.partial_bytes)
-        return Conclusion(Outcome.DISK, remedy=f"free {missing} in {disk.folder}, or choose another folder with --out")
-    outcome = Outcome.TIGHT if disk_fit == Fit.TIGHT else Outcome.SAFE
+        return Conclusion(
+            "disk too small", remedy=f"free {missing} in {disk.folder}, or choose another folder with --out"
+        )
+    verdict = "tight" if disk_fit == Fit.TIGHT else "safe"
     if memory.available_bytes is None or memory.fit(usual_bytes) == Fit.SAFE:
-        return Conclusion(outcome)
+        return Conclusion(verdict)
     if least_bytes > memory.available_bytes:
         missing = format_size(least_bytes - memory.available_bytes)
-        return Conclusion(Outcome.MEMORY, remedy=f"close other programs: at least {missing} more memory is needed")
+        return Conclusion("memory too small", remedy=f"close other programs: at least {missing} more memory is needed")
     least = -(-least_bytes // MEMORY_STEP_BYTES) * MEMORY_STEP_BYTES
     spare = (memory.available_bytes - memory.reserve_bytes) // MEMORY_STEP_BYTES * MEMORY_STEP_BYTES
-    return Conclusion(Outcome.TIGHT if spare < least else outcome, max_memory_bytes=max(least, spare))
+    return Conclusion("tight" if spare < least else verdict, max_memory_bytes=max(least, spare))
 
 
 @dataclass(frozen=True, slots=True)
 class JobSpeed:
-    """Of `run tokenize`: what a byte of text costs in CPU seconds, measured, and who shares the work."""
+    """The speed of `run tokenize`, from measured CPU seconds for a byte of text and from who shares the work."""
 
     encode_s: float  # the workers
     handle_s: float  # the coordinator: read or unpack, copy, hash, write
@@ -158,7 +149,7 @@ class JobSpeed:
 
     @property
     def bytes_per_s(self) -> float:
-        """Without the start; the slowest part counts."""
+        """After the start. The slowest of all cores, the workers and the coordinator sets the pace."""
         shared_s = (self.encode_s + self.handle_s) / min(self.cores, self.workers + 1)
         return 1 / max(shared_s, self.encode_s / self.workers, self.handle_s)
 

@@ -3,7 +3,7 @@
 import os
 import random
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -179,11 +179,8 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
 
 
 def _memory() -> JobMemory:
-    machine = Machine()
-    try:
+    with closing(Machine()) as machine:
         return JobMemory.of(machine.sample(time.monotonic(), time.time(), ()), rss_bytes(os.getpid()) or 0)
-    finally:
-        machine.close()
 
 
 def _disk(folder: str) -> OutputDisk:

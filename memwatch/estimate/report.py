@@ -99,7 +99,7 @@ def _word(fit: Fit, words: dict[Fit, str]) -> str:
 def _memory(found: Outlook, width: int) -> str:
     memory = found.memory
     parts = [
-        f"{format_size(memory.total_bytes)}" if memory.total_bytes is not None else "",
+        format_size(memory.total_bytes) if memory.total_bytes is not None else "",
         f"limited to {format_size(memory.limit_bytes)}" if memory.limit_bytes is not None else "",
         f"{format_size(memory.available_bytes)} available" if memory.available_bytes is not None else "",
         f"swap {format_size(memory.swap_total_bytes)}" if memory.swap_total_bytes and width >= WIDE else "",
@@ -108,7 +108,7 @@ def _memory(found: Outlook, width: int) -> str:
 
 
 def _list_word(found: Outlook) -> str:
-    """What becomes of the list script. How long it takes once it swaps is unknown."""
+    """How the list script ends. How long it takes once it swaps is unknown."""
     tokens, script = found.tokens.estimate, found.script
     swaps, dies = (script.full_at(tokens, found.memory, with_swap) for with_swap in (False, True))
     if swaps is None and dies is None:
@@ -121,10 +121,8 @@ def _list_word(found: Outlook) -> str:
 
 
 def _time(found: Outlook) -> str:
-    seconds, script = (
-        found.speed.seconds(found.text_bytes),
-        soon(found.script.seconds(found.tokens.estimate).estimate),
-    )
+    seconds = found.speed.seconds(found.text_bytes)
+    script = soon(found.script.seconds(found.tokens.estimate).estimate)
     text = f"{soon(seconds.estimate)} ({soon(seconds.low)} - {soon(seconds.high)})"
     speed, workers = format_size(found.speed.bytes_per_s), format_number(found.speed.workers, "worker")
     return f"{text} at {speed}/s with {workers}, measured on the sample; the list script: {script}"
@@ -186,7 +184,7 @@ def as_object(found: Outlook) -> dict[str, Any]:
         },
         "hint": None,  # Was a guess from the size alone; programs may still read the key.
         "notes": list(found.notes),
-        "verdict": found.conclusion.outcome.value,
+        "verdict": found.conclusion.verdict,
         "advice": found.advice,
         "sampled_seconds": round(found.sampled_s, 2),
     }

@@ -101,7 +101,7 @@ def _judged(samplers: Sequence[InputSampler]) -> list[Sampled]:
 
 
 def _like_the_others(unseen: dict[int, Input], seen: Sequence[Sampled]) -> dict[int, Sampled]:
-    """For inputs whose turn did not come."""
+    """Estimates for inputs that were not read in time: they are assumed to be like the others."""
     if not unseen:
         return {}
     sizes = [usual_bytes(each.source) for each in seen]

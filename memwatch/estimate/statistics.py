@@ -47,7 +47,7 @@ class Range:
         return max(self.high - self.estimate, self.estimate - self.low)
 
     def whole(self) -> "Range":
-        """In whole numbers, never narrower."""
+        """The same in whole numbers. The interval is rounded outwards."""
         return Range(round(self.estimate), math.floor(self.low), math.ceil(self.high))
 
     def times(self, factor: float) -> "Range":

@@ -43,7 +43,7 @@ class Appender:
         return self.problem is None or (self._retry_s is not None and self._clock() >= self._retry_s)
 
     def append(self, data: bytes) -> bool:
-        """One write; False if it did not get there as a whole."""
+        """Append with one write; False if not all of it was written."""
         if self._fd is None and not self._open():
             return False
         assert self._fd is not None

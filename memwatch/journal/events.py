@@ -70,7 +70,7 @@ def progress_event(t: float, message: Mapping[str, object]) -> Event:
 
 
 def nodes_event(t: float, message: Mapping[str, object]) -> Event:
-    """From the job, as `progress`."""
+    """The nodes of a run on many machines, as its job reports them."""
     from memwatch.model.node_rows import rows_of  # Few jobs have nodes, and the guard is small.
 
     return _event(t, "nodes", nodes=[row.as_json() for row in rows_of(message)])

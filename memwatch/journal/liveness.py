@@ -63,7 +63,7 @@ def may_be_alive(guard: GuardId | None, age_s: float) -> bool:
 
 
 def _start_ticks(proc_root: str, pid: int) -> int | None:
-    """None if there is no such process, or only what is left of it until its parent looks."""
+    """The start time of a process; None if there is none, or only a zombie."""
     stat = read_stat(pid, proc_root)
     return None if stat is None or stat.state in "ZX" else stat.start_ticks
 

@@ -33,7 +33,7 @@ def first_event(path: str | os.PathLike[str]) -> Event | None:
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """Lines that can be held; longer ones are passed over."""
+    """The lines of a file, without those that are too long to be held in memory."""
     while line := file.readline(MOST_LINE_BYTES):
         if line.endswith(b"\n") or len(line) < MOST_LINE_BYTES:
             yield line
@@ -90,7 +90,7 @@ class JournalIndex:
         return parse_event(self._file.readline(MOST_LINE_BYTES))
 
     def peak_job_bytes(self, count: int) -> int | None:
-        """Over the first `count` events."""
+        """The job's peak memory over the first `count` events."""
         peak = self._peaks[count - 1] if count else -1
         return None if peak < 0 else peak
 

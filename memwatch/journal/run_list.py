@@ -100,7 +100,7 @@ def list_runs() -> tuple[list[RunInfo], list[OSError]]:
 
 
 def journals(folder: Path) -> list[Path]:
-    """The oldest first."""
+    """The paths of all journals in a folder, the oldest first."""
     try:
         found = [path for path in folder.iterdir() if path.suffix == SUFFIX and _is_ordinary(path)]
     except FileNotFoundError:

@@ -13,7 +13,7 @@ _LAST_BYTES = 8192
 
 
 def earlier_runs(command: list[str], input_name: str | None) -> list[EarlierRun]:
-    """The newest first. The input may have another name; everything else must be the same."""
+    """Earlier runs of the same command, the newest first. The input may have another name; the rest must be equal."""
     folder = runs_path()
     try:
         names = sorted((name for name in os.listdir(folder) if name.endswith(SUFFIX)), reverse=True)[:JOURNALS_READ]

@@ -68,7 +68,7 @@ def merged(rows: Sequence[NodeRow]) -> NodeRow:
 
 
 def rows_of(event: Mapping[str, object]) -> list[NodeRow]:
-    """Of a `nodes` event."""
+    """The rows of a `nodes` event."""
     nodes = event.get("nodes")
     if not isinstance(nodes, Sequence):
         return []

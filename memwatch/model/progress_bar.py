@@ -164,7 +164,7 @@ _PARTS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 
 def _seconds(text: str) -> float | None:
-    """Of '1:02:03', '02:03' or '1h 2m 3s'."""
+    """Seconds from '1:02:03', '02:03' or '1h 2m 3s'."""
     if text.startswith("-"):
         return None
     if ":" not in text:

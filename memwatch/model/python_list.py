@@ -19,7 +19,7 @@ PROCESS_BYTES = 70 * MIB
 
 
 def bytes_per_token(shared_fraction: float) -> float:
-    """In the list alone. `shared_fraction` of the tokens are at most `LARGEST_SHARED_INT`."""
+    """Memory for a token in the list alone. `shared_fraction` of the tokens are at most `LARGEST_SHARED_INT`."""
     return POINTER_BYTES + INT_BYTES * (1 - shared_fraction)
 
 
@@ -27,5 +27,5 @@ LEAST_BYTES_PER_TOKEN, MOST_BYTES_PER_TOKEN = bytes_per_token(MOST_SHARED), byte
 
 
 def peak_bytes(tokens: float, list_bytes_per_token: float, token_bytes: int = 2) -> float:
-    """Of a script that collects all tokens in a list and makes an array of it at the end, while both exist."""
+    """Peak memory of a script that collects all tokens in a list and makes an array of it at the end."""
     return PROCESS_BYTES + tokens * (list_bytes_per_token + token_bytes)

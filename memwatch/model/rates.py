@@ -23,7 +23,7 @@ UNKNOWN_CHANGE = Change()
 
 
 def change_between(earlier: Sample, later: Sample) -> Change:
-    """Nothing is known across a restart of the machine: its clock and its counters start again."""
+    """The rates between two samples. All are unknown across a restart: clock and counters start again."""
     span_s = later.clock_s - earlier.clock_s
     if span_s <= 0:
         return UNKNOWN_CHANGE

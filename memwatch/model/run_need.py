@@ -89,7 +89,7 @@ def _size(size_bytes: float) -> str:
 
 
 def _digits(value: float) -> str:
-    """No more than a forecast can know."""
+    """A number with no more digits than a forecast can know."""
     return f"{value:.0f}" if value >= 10 else f"{value:.1f}"
 
 

@@ -89,5 +89,5 @@ def roughly(seconds: float) -> str:
 
 
 def soon(seconds: float) -> str:
-    """The same, with tenths where they matter."""
+    """As `roughly`, with tenths of a second where they matter."""
     return f"{seconds:.1f} s" if seconds < 3 else roughly(seconds)

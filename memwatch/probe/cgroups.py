@@ -140,7 +140,7 @@ class Limits:
         return tuple(limits.values())
 
     def use_bytes(self) -> list[int]:
-        """Of each cgroup with a limit that the last `read` has found."""
+        """The memory charged to each cgroup with a limit that the last `read` found."""
         return [use for chain in self._chains.values() for group in chain if (use := group.use_bytes()) is not None]
 
     def missing(self) -> list[tuple[str, str]]:

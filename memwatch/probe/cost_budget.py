@@ -1,8 +1,8 @@
-"""Pace: how often something may be done, so that it costs no more than a share of a core. Pure: the caller measures."""
+"""Budgets that keep repeated work below a share of a core. Pure: the caller measures the time."""
 
 
 class Pace:
-    """Of work whose cost grows with the job: after work that took 5 ms of CPU, 0.5 % of a core is 1 s of waiting."""
+    """Limits work whose cost grows with the job: with 0.5 % of a core, 5 ms of work are followed by a wait of 1 s."""
 
     def __init__(self, share: float, urgent_share: float) -> None:
         self._share = share

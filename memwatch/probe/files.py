@@ -27,7 +27,7 @@ def read_file(path: str) -> bytes | None:
 
 
 def why_unreadable(path: str) -> str | None:
-    """In the system's words; None if it can be read."""
+    """Why a file cannot be read, in the system's words; None if it can."""
     try:
         fd = os.open(path, os.O_RDONLY)
     except OSError as error:
@@ -42,7 +42,7 @@ def why_unreadable(path: str) -> str | None:
 
 
 def read_number(path: str) -> int | None:
-    """A file that holds one number."""
+    """The number in a file that holds one; None if it cannot be read."""
     return _as_int(read_file(path))
 
 

@@ -65,7 +65,7 @@ class JobTree:
 
     @property
     def totals(self) -> JobTotals:
-        """As of the last reading."""
+        """The totals of the last reading."""
         return self._members.totals
 
     def missing(self) -> list[tuple[str, str]]:

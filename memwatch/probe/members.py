@@ -256,7 +256,7 @@ class Members:
         return requests
 
     def _read(self, passes: list[tuple[list[FileRequest], CpuCredit]]) -> None:
-        """On the thread."""
+        """Runs on the background thread."""
         for requests, credit in passes:
             began_s = time.thread_time()
             most_s = max(credit.left_s, SMALLEST_PASS_S)

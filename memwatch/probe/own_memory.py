@@ -25,7 +25,7 @@ class ShareReading:
 
 
 class OwnMemory:
-    """Of one process since its last exec."""
+    """Splits the memory of one process, since its last exec, into its own and what it shares."""
 
     __slots__ = ("_held_bytes", "_own_shmem_bytes", "_shared_bytes")
 

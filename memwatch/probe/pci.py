@@ -29,7 +29,7 @@ class Card:
 
 
 def cards(sys_root: str, vendor: str) -> list[Card]:
-    """In the order of the bus, which is NVML's order too."""
+    """The vendor's graphics cards in the order of the bus, which is NVML's order too."""
     if not IS_LINUX:
         return []
     bus = f"{sys_root}/bus/pci/devices"
@@ -52,7 +52,7 @@ def read_text(path: str) -> str | None:
 
 
 def scaled(path: str, factor: float) -> float | None:
-    """A number in the kernel's unit, in ours."""
+    """The number in a file, times `factor`: converts the kernel's unit into ours."""
     value = read_number(path)
     return None if value is None else value * factor
 

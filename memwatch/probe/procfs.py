@@ -153,7 +153,7 @@ def _kstat(text: bytes, name: bytes) -> int | None:
 
 
 def _stalls(file: KeptFile) -> tuple[int | None, int | None]:
-    """(some, full) in microseconds since boot."""
+    """The stalled time (some, full), in microseconds since boot."""
     return parse_stalls(file.read() or b"")
 
 

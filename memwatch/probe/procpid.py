@@ -65,7 +65,7 @@ class ProcessFiles:
         return self._reading(stat, stat.state, self._folder, swap_in_use)
 
     def children(self) -> list[int]:
-        """Born of the main thread."""
+        """The children that the main thread has started."""
         return [int(pid) for pid in (self._children.read() or b"").split()]
 
     def children_of_all_threads(self) -> list[int]:

@@ -26,7 +26,7 @@ class Neighbour:
         self._before: Stalls | None = None
 
     def suffered(self) -> Stalls:
-        """Since the last time."""
+        """How long this cgroup was stalled since the last call."""
         memory, io = parse_stalls(self._memory.read() or b""), parse_stalls(self._io.read() or b"")
         now = (memory[0] or 0, memory[1] or 0, io[0] or 0, io[1] or 0)
         before, self._before = self._before or now, now

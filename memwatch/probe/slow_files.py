@@ -31,7 +31,7 @@ class FileRequest:
 
 @dataclass(frozen=True, slots=True)
 class Transfers:
-    """Of the process and of its children that it has waited for."""
+    """Bytes read and written by a process and by the children that it has waited for."""
 
     read_bytes: int | None
     written_bytes: int | None

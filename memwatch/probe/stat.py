@@ -12,7 +12,7 @@ _CODE, _STACK, _ARG_START = 23, 25, 45
 
 
 class Stat(NamedTuple):
-    """What memwatch needs of it."""
+    """The fields of /proc/PID/stat that memwatch needs."""
 
     pid: int
     comm: bytes

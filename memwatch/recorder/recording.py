@@ -74,7 +74,7 @@ class Recorder:
         self._untidy_segments = 1  # Who knows what a crash has left.
 
     def look(self) -> float:
-        """One look, and what follows from it; gives back how long to wait for the next."""
+        """Take one sample and record it if it is due; returns the seconds until the next one."""
         sample = self._sample()
         outlook, verdict = self._monitor.observe(sample)
         facts = verdict_facts(outlook, verdict)
@@ -94,7 +94,7 @@ class Recorder:
         return max(self._look_s - (self._clock() - sample.clock_s), 0.0)
 
     def end(self, signal_number: int | None) -> None:
-        """The gap after this is no freeze: the recorder was stopped."""
+        """Record that the recorder was stopped, so that the gap after it is not taken for a freeze."""
         self._write_what_led_up()
         self._log.journal.exit(0, signal_number, "user")
         self._log.close()

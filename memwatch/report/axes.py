@@ -29,7 +29,7 @@ class Mark:
 
 
 def mark_of(x: float, event: Event, level_before: str) -> Mark | None:
-    """None if it needs none; of verdicts, only those that are worse than the last one do."""
+    """The mark of an event; None if it needs none. Of verdicts, only those worse than the last one have a mark."""
     line, level = event_line(event, level_before), str(event.get("level"))
     if line is None or (event["event"] == "verdict" and rank(level) < rank(level_before)):
         return None
@@ -65,7 +65,7 @@ def size_ticks(top_bytes: float, most: int = 4) -> list[Tick]:
 
 
 def nice_step(at_least: float) -> float:
-    """1, 2 or 5 times a power of ten."""
+    """The distance between ticks: 1, 2 or 5 times a power of ten."""
     if at_least <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(at_least))

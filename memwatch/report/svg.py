@@ -28,7 +28,7 @@ class Axis:
     end_x: float
 
     def share(self, x: float) -> float:
-        """From 0 at the left end to 1 at the right."""
+        """The position of a time on the axis, from 0 (left) to 1 (right)."""
         span_s = self.end_x - self.begin_x
         return min(max((x - self.begin_x) / span_s, 0.0), 1.0) if span_s > 0 else 0.5
 
@@ -62,7 +62,7 @@ def drawing(
 
 
 def _rule(rule: Rule, at: float) -> str:
-    """At the very top of a chart it would be cut off."""
+    """A level across a chart, moved down a little where the top edge would cut it off."""
     at = min(max(at, _RULE_EDGE), HEIGHT - _RULE_EDGE)
     return _line("rule counted" if rule.is_counted else "rule", 0, at, WIDTH, at)
 

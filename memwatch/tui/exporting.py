@@ -9,7 +9,7 @@ from memwatch.errors import printable
 
 
 async def export(run: str, form: str, folder: Path) -> str:
-    """The result, in one sentence."""
+    """Export the run into a new file in `folder`; returns one sentence for the user."""
     target = _free_name(folder, form)
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "memwatch", "export", run, f"--{form}", str(target),

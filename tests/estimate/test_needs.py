@@ -11,7 +11,6 @@ from memwatch.estimate.needs import (
     JobMemory,
     JobSpeed,
     ListScript,
-    Outcome,
     OutputDisk,
     conclude,
     output_size,
@@ -94,7 +93,7 @@ def test_a_machine_that_does_not_tell_is_unknown() -> None:
     memory = JobMemory.of(Sample(0.0, 0.0, None))
     assert memory.fit(1) == Fit.UNKNOWN
     assert fate(1e9, memory)[1:] == (None, None)
-    assert concluded(Range.exactly(1), PLENTY, memory).outcome == Outcome.SAFE
+    assert concluded(Range.exactly(1), PLENTY, memory).verdict == "safe"
 
 
 def test_output_has_a_header_for_each_file() -> None:
@@ -104,7 +103,7 @@ def test_output_has_a_header_for_each_file() -> None:
 
 def test_a_disk_that_is_too_small_is_said_before_the_start() -> None:
     found = concluded(Range.around(20 * GIB, GIB), OutputDisk("data", 10 * GIB), DESKTOP)
-    assert found.outcome == Outcome.DISK
+    assert found.verdict == "disk too small"
     assert found.remedy == "free 11.0 GiB in data, or choose another folder with --out"
 
 
@@ -119,7 +118,7 @@ def test_what_a_partial_run_has_written_need_not_be_written_again() -> None:
 def test_where_memory_is_short_less_of_it_is_advised() -> None:
     memory = JobMemory(1 * GIB, 600 * MIB, 0, 0, None)
     found = concluded(Range.exactly(1), PLENTY, memory)
-    assert found.outcome == Outcome.SAFE
+    assert found.verdict == "safe"
     assert found.max_memory_bytes is not None
     assert found.max_memory_bytes + memory.reserve_bytes <= 600 * MIB
 
@@ -127,14 +126,14 @@ def test_where_memory_is_short_less_of_it_is_advised() -> None:
 def test_what_only_just_fits_is_not_called_safe() -> None:
     memory = JobMemory(1 * GIB, 300 * MIB, 0, 0, None)
     found = concluded(Range.exactly(1), PLENTY, memory)
-    assert (found.outcome, found.max_memory_bytes) == (Outcome.TIGHT, 176 * MIB)
+    assert (found.verdict, found.max_memory_bytes) == ("tight", 176 * MIB)
     disk = OutputDisk("data", 20 * GIB)
-    assert concluded(Range.around(20 * GIB, GIB), disk, DESKTOP).outcome == Outcome.TIGHT
+    assert concluded(Range.around(20 * GIB, GIB), disk, DESKTOP).verdict == "tight"
 
 
 def test_where_nothing_fits_that_is_said() -> None:
     found = concluded(Range.exactly(1), PLENTY, JobMemory(1 * GIB, 100 * MIB, 0, 0, None))
-    assert found.outcome == Outcome.MEMORY
+    assert found.verdict == "memory too small"
     assert "64.0 MiB more memory" in found.remedy
 
 

@@ -82,7 +82,7 @@ def _stretch_finding(line: Timeline, stretch: Stretch, evidence: Evidence) -> Fi
 
 
 def _is_inside_limit(stretch: Stretch) -> bool:
-    """The machine had plenty, and a limit had nothing left."""
+    """Whether a cgroup limit was used up while the machine had plenty of memory."""
     return stretch.limit is not None and _has_plenty(stretch)
 
 
@@ -108,7 +108,7 @@ def _what(stretch: Stretch, grower: Growth | None) -> str:
 
 
 def _nobody(stretch: Stretch) -> str:
-    """Why no one is named."""
+    """The sentence that says why no process is named as the cause."""
     grew = [each for each in _suspects(stretch) if each.grown_bytes >= SMALLEST_GROWTH_BYTES]
     if grew:
         return f"{listed([f'{each.name} ({each.pid})' for each in grew])} grew together"

@@ -51,7 +51,7 @@ def script_advice(name: str) -> list[str]:
 
 
 def _needs(name: str, kill: OomKill, holder: Holder | None) -> list[str]:
-    """More than it had: how much more no log says."""
+    """The sentence about the program's need: more than it had; no log says how much more."""
     whole = kill.cgroup_limit_bytes if kill.in_cgroup else kill.ram_bytes
     if holder is None or whole is None or holder.taken_bytes < MAIN_SHARE * whole:
         return []
@@ -77,7 +77,7 @@ def _pid_of(kill: OomKill, program: ProgramSum) -> int | None:
 
 
 def _raise_limit(kill: OomKill) -> list[str]:
-    """How, by who set the limit: the cgroup's path tells."""
+    """How to raise the limit. Who has set it shows in the cgroup's path."""
     path = kill.cgroup or kill.task_cgroup or ""
     more = "" if kill.cgroup_limit_bytes is None else f", now {format_size(kill.cgroup_limit_bytes)}"
     size = _twice(kill.cgroup_limit_bytes)

@@ -179,7 +179,7 @@ def _swap(kill: OomKill) -> str | None:
 
 
 def _again(kills: list[OomKill]) -> str | None:
-    """A leak, or a limit that is too low, where the same program comes back."""
+    """The sentence for a program that was killed several times: a leak, or a limit that is too low."""
     sizes = [kill.taken_bytes for kill in kills if kill.taken_bytes]
     if not is_spread(kills) or len(sizes) < 2:
         return None

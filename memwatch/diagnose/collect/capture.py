@@ -19,7 +19,7 @@ _MOST_TROUBLE_BYTES = 2 * KIB
 
 @dataclass(slots=True)
 class Captured:
-    """How it went; known once all lines were taken."""
+    """How a command ended; known after its last line was read."""
 
     trouble: str | None = None  # what the program complained of, or why it could not be run
     cut_short: str | None = None  # why there may be more
@@ -58,7 +58,7 @@ _DENIALS = ("ermission denied", "not permitted", "not seeing messages", "nsuffic
 
 
 def file_lines(path: str, captured: Captured, most_bytes: int = MOST_BYTES) -> Iterator[str]:
-    """Those that the file ends with."""
+    """The last lines of a file."""
     try:
         # NONBLOCK, so that a named pipe is an error and no wait.
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

@@ -126,7 +126,7 @@ def _sha256(path: Path) -> str:
 
 
 def _confined(command: list[str], folder: Path, script: Path, which: str) -> int:
-    """Its peak memory. The time limit ends the whole session of it."""
+    """Run the script and return its peak memory. The time limit kills its whole session."""
     environment = {key: os.environ[key] for key in _ENVIRONMENT if key in os.environ}
     environment |= {"PYTHONPATH": str(script.resolve().parent), "PYTHONDONTWRITEBYTECODE": "1"}
     with tempfile.TemporaryFile() as errors:

@@ -24,7 +24,7 @@ _ANY_FRAME = re.compile(r"\s*(?:\[<[0-9a-f]+>\] )?[A-Za-z_][\w.]*\+0x")
 
 @dataclass(slots=True)
 class RequestStack:
-    """Filled line by line."""
+    """The stack of the request that failed, taken line by line."""
 
     shown: LimitKind = LimitKind.UNKNOWN
     unsure: LimitKind = LimitKind.UNKNOWN  # by frames with '?', which the kernel puts before all without frame pointers

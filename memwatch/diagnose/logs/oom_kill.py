@@ -131,7 +131,7 @@ class OomKill:
 
     @property
     def is_small_victim(self) -> bool:
-        """Too small to be the reason."""
+        """Whether the victim is too small to be the reason."""
         taken, whole = self.taken_bytes, self.cgroup_limit_bytes if self.in_cgroup else self.ram_bytes
         if taken is None:
             return False
@@ -139,7 +139,7 @@ class OomKill:
 
     @property
     def was_roomy(self) -> bool:
-        """Much memory was free all the same."""
+        """Whether much memory was free when the kernel killed."""
         if self.in_cgroup or self.free_bytes is None or not self.ram_bytes:
             return False
         return self.free_bytes >= ZONE_ROOMY_SHARE * self.ram_bytes

@@ -45,7 +45,7 @@ class ProcessTable:
     rss_bytes: int | None = None  # of all rows; None without a table
 
     def take(self, text: str) -> bool:
-        """Whether the line is a part of the table."""
+        """Take a line of the table; False if it is none."""
         if (head := _HEAD.match(text)) is not None:
             self.columns = tuple(head["columns"].split())
             self.rss_bytes = 0
@@ -137,7 +137,7 @@ def page_bytes_in(text: str) -> int | None:
 
 @dataclass(slots=True)
 class MemoryCounts:
-    """Filled line by line."""
+    """The memory counters of a report, taken line by line."""
 
     page_bytes: int
     ram_bytes: int | None = None
@@ -173,7 +173,7 @@ class MemoryCounts:
         return is_any
 
     def take(self, text: str) -> bool:
-        """Whether the line is one of these."""
+        """Take a line of the counters; False if it is none."""
         if self.cgroup_bytes is not None and self._take_cgroup(text, _CGROUP_BYTES, 1):
             return True
         if (free := _FREE_SWAP.match(text)) is not None:

@@ -21,7 +21,7 @@ class Strain(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """Of one card: used over time, and its peak."""
+    """The use of one GPU over time, and its peak."""
 
     name: str
     mean_used_fraction: float | None

@@ -10,7 +10,7 @@ from memwatch.model.units import MIB
 
 
 class GpuSums:
-    """Adds up what the cards did."""
+    """Adds up the use of the GPUs."""
 
     def __init__(self) -> None:
         self._uses: dict[int, list[float]] = {}

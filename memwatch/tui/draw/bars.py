@@ -35,7 +35,7 @@ def stacked(shares: Sequence[tuple[float, str]], width: int, glyphs: Glyphs) -> 
 
 
 def _full(cells: int, number: int, role: str, glyphs: Glyphs) -> Span:
-    """As the ground, where there are colours: fonts leave gaps between blocks."""
+    """Full cells, drawn by their background where there are colours: fonts leave gaps between blocks."""
     if glyphs.has_colours:
         return Span(" " * cells, on=role)
     return Span((glyphs.lengths[-1] if number == 0 else glyphs.others) * cells, role)
@@ -62,7 +62,8 @@ def _height(value: float | None, top: float, glyphs: Glyphs) -> str:
 
 
 def sparkline(steps: Sequence[int], glyphs: Glyphs) -> str:
-    """Of its own highest: one that stays as it is is flat, one that grows climbs. Never full, or rows would touch."""
+    """A chart one cell high, scaled to its own highest value: flat if nothing changes, climbing if it grows. It never
+    fills the cell, or rows would touch."""
     heights = glyphs.heights[:-1]
     top = max(steps, default=0)
     return "".join(heights[max(round(taken / top * (len(heights) - 1)), 1)] for taken in steps) if top else ""

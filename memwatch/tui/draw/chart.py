@@ -45,7 +45,7 @@ class Chart:
 
 
 def split_width(width: int, label_width: int) -> tuple[int, int]:
-    """How many columns there are for what was, and for what is to come."""
+    """How many columns the past has, and how many the forecast."""
     room = max(width - label_width - 2, 2)
     future = max(round(room * FUTURE_SHARE), 1)
     return room - future, future
@@ -88,7 +88,7 @@ def _column(chart: Chart, value: float | None, below: float | None, rows: int) -
 
 
 def _eighths(value: float | None, chart: Chart, rows: int) -> int:
-    """Something is never drawn as nothing."""
+    """The height of a value in eighths of a row. A value above 0 has at least one."""
     if value is None or value <= 0 or chart.top <= 0:
         return 0
     return max(round(min(value / chart.top, 1.0) * rows * EIGHTHS), 1)

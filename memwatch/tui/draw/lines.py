@@ -94,7 +94,7 @@ def padded(line: Line, width: int, on: str = "") -> Line:
 
 
 def spread(left: Line, right: Line, width: int, gap: int = 2, on: str = "") -> Line:
-    """One at each end. If there is no room for both, the left is cut; the right is whole, or cut alone."""
+    """`left` and `right` at the ends of a line. If there is no room for both, the left is cut."""
     room = width - width_of(right)
     if room < gap:
         return cut(right, width)

@@ -45,7 +45,7 @@ def io_line(picture: Picture, width: int) -> Line:
 
 
 def _levels(picture: Picture) -> list[ChartLevel]:
-    """The guard's, the milder first."""
+    """The guard's thresholds, the milder first."""
     judged = picture.judged
     levels = {} if judged is None else {"warn": judged.warn_stall_fraction, "act": judged.act_stall_fraction}
     return [ChartLevel(fraction, name, name) for name, fraction in levels.items() if fraction is not None]

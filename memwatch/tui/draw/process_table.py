@@ -65,7 +65,7 @@ def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -
 
 
 class _Columns(NamedTuple):
-    """Which ones are shown, apart from those that always are."""
+    """Which of the optional columns are shown."""
 
     swap: bool
     trend_and_disk: bool

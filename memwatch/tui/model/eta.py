@@ -24,7 +24,7 @@ class Eta:
 
 @dataclass(slots=True)
 class ProgressPace:
-    """What was done when; a pause or another file starts it again."""
+    """Remembers how much was done at which time. A pause or another file starts it again."""
 
     _points: deque[tuple[float, float]] = field(default_factory=deque)
 
@@ -72,5 +72,6 @@ class ProgressPace:
 
 
 def _median(values: list[float]) -> float:
-    """Of two in the middle, the higher: the module for it takes as long to load as a screen to draw."""
+    """The median; of two values in the middle, the higher. (To load Python's statistics module takes as long as to
+    draw a screen.)"""
     return sorted(values)[len(values) // 2]

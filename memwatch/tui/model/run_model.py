@@ -139,7 +139,7 @@ class RunModel:
         self._series.add(_point(sample, room, rates))
 
     def _process_rows(self, latest: Sample, earlier: Sample | None) -> tuple[ProcessRow, ...]:
-        """The job's; of a machine without one, the biggest."""
+        """The rows of the job's processes; without a job, of the biggest processes."""
         span_s = None if earlier is None else latest.clock_s - earlier.clock_s
         if self._has_job:
             shown, before = latest.job, () if earlier is None else earlier.job
@@ -208,7 +208,7 @@ class RunModel:
         )
 
     def _eta(self, event: Event, total: float | None) -> Eta | None:
-        """A bar has an ETA of its own, which knows more than the steps that it is drawn in."""
+        """The ETA. A progress bar's own is taken where it shows one: it knows more than the steps that are drawn."""
         eta, told_s = self._pace.eta(total), _number(event.get("eta_s"))
         if told_s is None or event.get("source") is None:
             return eta

@@ -22,7 +22,7 @@ class SeriesPoint:
     gpu_fraction: float | None = None
 
     def joined(self, other: "SeriesPoint") -> "SeriesPoint":
-        """One for both: peaks are what matters."""
+        """One point for two: the higher values, because peaks matter."""
         pairs = zip(astuple(self), astuple(other), strict=True)
         values = (max((value for value in pair if value is not None), default=None) for pair in pairs)
         return SeriesPoint(*values)  # type: ignore[arg-type]
@@ -69,7 +69,7 @@ def columns(
 
 
 def _joined(values: Sequence[float | None], longest: int) -> list[float | None]:
-    """Short gaps take on what was before them."""
+    """The values with short gaps filled by the value before them."""
     joined: list[float | None] = []
     seen, age = None, 0
     for value in values:
@@ -107,5 +107,5 @@ class Trends:
             self._seen[key] = steps
 
     def of(self, key: Hashable) -> tuple[int, ...]:
-        """The newest last; fewer than STEPS of one that is young."""
+        """The values of one key, such as a process, the newest last; fewer than STEPS while it is young."""
         return tuple(self._seen.get(key, ()))

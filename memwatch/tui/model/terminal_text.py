@@ -44,7 +44,7 @@ TextLine = tuple[tuple[str, Ink], ...]  # runs of the same ink
 
 
 class TerminalText:
-    """Takes text in pieces, has lines."""
+    """Takes a job's output in pieces, and keeps the lines that a terminal would show."""
 
     def __init__(self, most_lines: int = MOST_LINES) -> None:
         self._lines: deque[TextLine] = deque(maxlen=most_lines)
@@ -66,7 +66,7 @@ class TerminalText:
             position = self._escape(text, escape)
 
     def lines(self) -> tuple[TextLine, ...]:
-        """Those being written count if there is anything on them."""
+        """All lines; those being written only if there is anything on them."""
         open_lines = [_runs(self._current), *reversed(self._below)]
         while open_lines and not open_lines[-1]:
             open_lines.pop()
@@ -98,7 +98,7 @@ class TerminalText:
                 self._column = min(number, MOST_CHARACTERS) - 1
 
     def _up(self, count: int) -> None:
-        """Bars below bars: what stood above is taken up again, and what is below stays."""
+        """Move up, as several progress bars do: the line above is written again, and those below stay."""
         for _ in range(min(count, len(self._lines), MOST_BELOW - len(self._below))):
             self._below.append(_runs(self._current))
             self._current = _characters(self._lines.pop())
@@ -117,7 +117,7 @@ class TerminalText:
 
     @property
     def _is_at_start(self) -> bool:
-        """Of a line that nothing stands on or below."""
+        """Whether the cursor is at the start of an empty line, with nothing below."""
         return not (self._current or self._column or self._below)
 
     def _print_in_line(self, text: str) -> None:

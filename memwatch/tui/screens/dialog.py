@@ -61,7 +61,7 @@ class Dialog(ModalScreen[str]):
         self.answer(value)
 
     def answer(self, value: str) -> None:
-        """Once: an impatient key may come before the dialog is gone, and would be taken for another screen's."""
+        """Dismiss the dialog, once: a second key may come before it is gone, and would act on another screen."""
         if not self._is_answered:
             self._is_answered = True
             self.dismiss(value)
@@ -84,7 +84,7 @@ def _choice(choice: Choice) -> Line:
 
 
 def _fitted(row: Line, width: int) -> list[Line]:
-    """What has no colours can be wrapped."""
+    """The row, wrapped to the width if it has no colours."""
     is_plain = all(not span.role for span in row)
     if not is_plain or width_of(row) <= width:
         return [row]

@@ -104,7 +104,7 @@ class PanelWidget(Widget):
             self.scroll_by(-3)
 
     def scroll_by(self, rows: int) -> None:
-        """As far as there is something to see."""
+        """Scroll by so many rows, but not past the first or the last."""
         if self._picture is None or self._drawing.rows is None:
             return
         width, height = self._inner()

@@ -44,7 +44,7 @@ class LiveSource:
         self._loop.add_reader(self._channel.fileno(), readable)
 
     def read(self) -> list[Event]:
-        """Take what has come so far."""
+        """Take the events that have arrived."""
         events = self._channel.receive()
         for event in events:
             self._handle(event)

@@ -49,7 +49,7 @@ class ReplaySource:
         return False
 
     def play(self, is_playing: bool) -> None:
-        """From the end it begins again."""
+        """Play or hold. At the end of the run, playing starts again from its beginning."""
         if is_playing and self.now_t >= self.end_t:
             self.seek(self.start_t)
         self.is_playing = is_playing
