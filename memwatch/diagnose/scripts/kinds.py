@@ -110,6 +110,8 @@ def kind_of(node: ast.expr, names: Names) -> Kind | None:
         return Kind.FEW
     if isinstance(node, ast.List) and len(node.elts) <= FEW:
         return Kind.EMPTY
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return Kind.FEW  # also under a name: range(examples), where examples = 500
     if isinstance(node, ast.Constant) and node.value in ("", b""):
         return Kind.EMPTY_TEXT
     if isinstance(node, ast.Subscript):
@@ -150,7 +152,9 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     end = name.rpartition(".")[2]
     if end in LISTINGS:
         return Kind.FILES
-    if end == "iterparse" or (name in ("map", "filter") and any(is_data(each, names) for each in node.args[1:])):
+    if end in ("iterparse", "VideoCapture") or (
+        name in ("map", "filter") and any(is_data(each, names) for each in node.args[1:])
+    ):
         return Kind.STREAM
     if end in ("sorted", "list") and node.args and kind_of(node.args[0], names) == Kind.FILES:
         return Kind.FILES
@@ -251,6 +255,8 @@ def is_few(node: ast.expr, names: Names) -> bool:
         return False
     if isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "keys", "values"):
         return kind_of(node.func.value, names) == Kind.FEW
+    if dotted(node.func) == "range":
+        return all(kind_of(each, names) == Kind.FEW for each in node.args)
     return dotted(node.func) in WRAPPERS and bool(node.args) and is_few(node.args[0], names)
 
 
@@ -293,7 +299,7 @@ def is_room_for(node: ast.expr, names: Names) -> bool:
     """[None] * len(rows): a place for each."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult) or not isinstance(node.left, ast.List):
         return False
-    return _is_length_of_data(node.right, names)
+    return is_length_of_data(node.right, names)
 
 
 def is_in_parts(node: ast.Call) -> bool:
@@ -326,7 +332,7 @@ def holds_all(node: ast.ListComp, names: Names) -> bool:
     if is_data(first.iter, names) or kind_of(first.iter, names) == Kind.TOKENS:
         return all(is_plain(test) for each in node.generators for test in each.ifs) or has_encoder(node)
     if isinstance(node.elt, ast.Call) and not node.elt.args and dotted(node.elt.func).endswith((".result", ".get")):
-        return not is_bounded(first.iter)
+        return not is_few(first.iter, names)
     return has_encoder(node) and _is_nested(node) and not is_bounded(first.iter)
 
 
@@ -381,7 +387,7 @@ def is_data(node: ast.expr, names: Names) -> bool:
     if any(reads_in_pieces(each, names) for each in ast.walk(node)):
         return True
     if dotted(node.func) == "range":
-        return any(_is_length_of_data(each, names) for each in node.args)
+        return any(is_length_of_data(each, names) for each in node.args)
     # tqdm(f), enumerate(tqdm(lines)), and read(f, 1_000_000) of one's own.
     return any(is_data(each, names) for each in node.args)
 
@@ -390,7 +396,7 @@ def _is_name(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def _is_length_of_data(node: ast.expr, names: Names) -> bool:
+def is_length_of_data(node: ast.expr, names: Names) -> bool:
     """range(len(rows)), range(len(words) - n + 1), range(df.shape[0]): through all of it, by number."""
     counted = [each.args for each in ast.walk(node) if isinstance(each, ast.Call) and dotted(each.func) == "len"]
     counted += [[each.value] for each in ast.walk(node) if isinstance(each, ast.Attribute) and each.attr == "shape"]
@@ -402,5 +408,5 @@ def reads_in_pieces(node: ast.AST, names: Names) -> bool:
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in ("read", "readline")
-        and kind_of(node.func.value, names) == Kind.FILE
+        and kind_of(node.func.value, names) in (Kind.FILE, Kind.STREAM)
     )

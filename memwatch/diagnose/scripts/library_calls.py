@@ -22,7 +22,7 @@ JOINING = {"np.concatenate", "numpy.concatenate", "np.append", "numpy.append", "
 OF_PARTS = JOINING | {"pd.concat", "pandas.concat", "pl.concat", "np.vstack", "np.stack", "torch.stack"}
 ARRAYS = {"np.array", "numpy.array", "np.asarray", "numpy.asarray", "torch.tensor", "array.array", "np.fromiter"}
 # What torch.load reads is a model far more often than data.
-_MODEL = re.compile(r"(?i)ckpt|checkpoint|model|weights?|state|optim|embedding|resume|best|last|pretrained|lora")
+MODEL = re.compile(r"(?i)ckpt|checkpoint|model|weights?|state|optim|embedding|resume|best|last|pretrained|lora")
 _TEXT_ARRAYS = {"np.loadtxt", "numpy.loadtxt", "np.genfromtxt", "numpy.genfromtxt"}
 _BINARY_ARRAYS = {"np.fromfile", "numpy.fromfile"}
 _FROM_DATASET = {"to_pandas", "to_list", "to_dict"}
@@ -133,7 +133,7 @@ def _is_whole_array(node: ast.Call, name: str) -> bool:
     if name != "torch.load" or not node.args or keyword_of(node, "mmap") is not None:
         return False
     words = [each.value for each in ast.walk(node.args[0]) if isinstance(each, ast.Constant)]
-    return bool(words) and not any(_MODEL.search(str(word)) for word in (*words, *names_in(node.args[0])))
+    return bool(words) and not any(MODEL.search(str(word)) for word in (*words, *names_in(node.args[0])))
 
 
 def _is_dataset_in_memory(node: ast.Call, names: Names, owner: Kind | None) -> bool:

@@ -11,6 +11,7 @@ from memwatch.diagnose.scripts.kinds import (
     Names,
     is_data,
     is_few,
+    is_length_of_data,
     is_load_of,
     kind_of,
     picks_by,
@@ -29,21 +30,24 @@ class Loop:
     gives: frozenset[str]  # names that it gives a new value at every turn
     over_files: bool = False  # through the names of many files
     grows: frozenset[str] = frozenset()  # names of lists that take something in
+    counters: frozenset[str] = frozenset()  # its number of turns
     targets: frozenset[str] = frozenset()  # the names between for and in: one piece of what it goes through
 
 
 def loop_of(node: ast.For | ast.AsyncFor | ast.While, names: Names) -> Loop:
     if isinstance(node, ast.While):
-        reads = any(reads_in_pieces(each, names) for each in ast.walk(node))
+        reads = any(reads_in_pieces(each, names) for each in ast.walk(node)) or is_length_of_data(node.test, names)
         given = {each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr)}
         return Loop(reads, False, frozenset(let_go_in(node)), frozenset(given | _assigned(node)))
     gives = frozenset((set(names_in(node.target)) | _assigned(node)) - _counter_of(node))
     ends_soon = is_few(node.iter, names) or _is_ended_by_a_counter(node)
     targets = frozenset(names_in(node.target))
     over_files = kind_of(node.iter, names) == Kind.FILES or (not ends_soon and _names_files(node, targets, names))
+    is_range = isinstance(node.iter, ast.Call) and dotted(node.iter.func) == "range"
+    counters = targets if is_range else frozenset(_counter_of(node))
     let_go, grows = frozenset(let_go_in(node)), frozenset(_grows_in(node))
     picks = any(picks_by(statement, node, names) for statement in node.body)
-    return Loop(is_data(node.iter, names) or picks, ends_soon, let_go, gives, over_files, grows, targets)
+    return Loop(is_data(node.iter, names) or picks, ends_soon, let_go, gives, over_files, grows, counters, targets)
 
 
 def _counter_of(node: ast.For | ast.AsyncFor) -> set[str]:

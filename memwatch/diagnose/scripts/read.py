@@ -24,7 +24,7 @@ from memwatch.diagnose.scripts.kinds import (
     kind_of,
     takes_everything,
 )
-from memwatch.diagnose.scripts.library_calls import OF_PARTS, pattern_of_call
+from memwatch.diagnose.scripts.library_calls import MODEL, OF_PARTS, pattern_of_call
 from memwatch.diagnose.scripts.own_functions import functions_per_piece, parameters_in
 from memwatch.diagnose.scripts.saved_whole import saved_whole
 from memwatch.diagnose.scripts.scopes import Given, ScopeVisitor
@@ -98,6 +98,9 @@ class _Reader(ScopeVisitor):
         self._parameters = parameters_in(tree)
         self._discarded: ast.expr | None = None
         self._made_of: dict[str, ast.expr] = {}  # what a name was last given
+        self._has_model = any(
+            isinstance(each, ast.Attribute) and each.attr == "load_state_dict" for each in ast.walk(tree)
+        )
         self.hits: list[Hit] = []
         self.not_followed: list[NotFollowed] = []
         self.given: dict[tuple[str, str], Kind] = {}
@@ -205,6 +208,8 @@ class _Reader(ScopeVisitor):
             self.note(Pattern.WHOLE_ENCODE, node)
         else:
             pattern = pattern_of_call(node, self._names, self._is_one_file)
+            if name == "torch.load" and pattern is None and not self._has_model and _is_named_data(node):
+                pattern = Pattern.WHOLE_ARRAY
             if self._is_per_piece and pattern in _OF_ONE_PIECE:
                 pattern = None
             if pattern is not None and not (pattern == Pattern.WORKER_RESULTS and node is self._discarded):
@@ -271,7 +276,7 @@ class _Reader(ScopeVisitor):
             if is_of_call or any(loop.over_data or loop.over_files for loop in self._loops):
                 self._names[name] = Kind.ONE_FILE
             return
-        if any(loop.over_data and loop.is_bounded for loop in self._loops):
+        if any(loop.over_data and loop.is_bounded for loop in self._loops) or any(map(self._takes_first, self._tests)):
             return
         encodes = any(has_encoder(value) or kind_of(value, self._names) == Kind.ENCODED for value in values)
         over_data = any(loop.over_data for loop in self._loops) or any(map(self._is_of_one_file, values))
@@ -290,6 +295,13 @@ class _Reader(ScopeVisitor):
         elif not any(self._is_load(value) for value in values):
             return
         self._names[name] = Kind.TOKENS
+
+    def _takes_first(self, test: ast.expr) -> bool:
+        """if i < 100, where i counts the turns of a loop."""
+        if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Lt | ast.LtE):
+            return False
+        is_few = kind_of(test.comparators[0], self._names) == Kind.FEW
+        return is_few and any(dotted(test.left) in loop.counters for loop in self._loops)
 
     def _is_load(self, value: ast.expr) -> bool:
         """frames.append(pd.read_csv(path)): every file, one after another."""
@@ -325,6 +337,15 @@ class _Reader(ScopeVisitor):
     def _source(self, line: int) -> str:
         source = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
         return source if len(source) <= SOURCE_CHARACTERS else source[: SOURCE_CHARACTERS - 1] + "…"
+
+
+def _is_named_data(node: ast.Call) -> bool:
+    """torch.load(path) of a script without a model; what is mapped to a device is one."""
+    words = [*names_in(node), *(each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute))]
+    words += [str(each.value) for each in ast.walk(node) if isinstance(each, ast.Constant)]
+    return not any(keyword.arg in ("map_location", "mmap") for keyword in node.keywords) and not any(
+        MODEL.search(word) for word in words
+    )
 
 
 def _owner_of(node: ast.Call) -> str:
