@@ -29,7 +29,13 @@ UNIQUE_INTERVAL_S = 2.0
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-class PortableMemory:
+class NothingOpen:
+    """What the parts of a machine without /proc have in common: they keep no file open."""
+
+    def close(self) -> None: ...
+
+
+class PortableMemory(NothingOpen):
     def read(self) -> Memory | None:
         ram, swap = known(psutil.virtual_memory), known(psutil.swap_memory)
         if ram is None:
@@ -48,22 +54,16 @@ class PortableMemory:
     def missing(self) -> Missing:
         return [] if self.read() is not None else [("host memory", "psutil cannot read it")]
 
-    def close(self) -> None:
-        """Nothing is kept open."""
 
-
-class PortablePressure:
+class PortablePressure(NothingOpen):
     def read(self) -> Pressure | None:
         return None
 
     def missing(self) -> Missing:
         return [("memory pressure (PSI)", "only Linux has it")]
 
-    def close(self) -> None:
-        """Nothing is kept open."""
 
-
-class PortablePaging:
+class PortablePaging(NothingOpen):
     """What psutil calls swapped in and out. On macOS that includes files that are read, so there the change of used
     swap is counted: less than the real traffic, never more."""
 
@@ -89,11 +89,8 @@ class PortablePaging:
             return [("swap and fault counters", "psutil cannot read them")]
         return [("refaults", "psutil counts neither them nor major faults, so thrashing is detected later")]
 
-    def close(self) -> None:
-        """Nothing is kept open."""
 
-
-class PortableLimits:
+class PortableLimits(NothingOpen):
     def read(self, pids: object) -> tuple[Limit, ...]:
         return ()
 
@@ -102,9 +99,6 @@ class PortableLimits:
 
     def missing(self) -> Missing:
         return [("cgroup limits", "only Linux has cgroups")]
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
 
 class PortableTree:
@@ -185,7 +179,7 @@ class PortableTree:
         return tuple(own)
 
 
-class PortableBiggest:
+class PortableBiggest(NothingOpen):
     """The biggest processes that are not the job's."""
 
     def look(self, apart_from: Collection[int], swap_in_use: bool) -> tuple[Process, ...] | None:
@@ -196,9 +190,6 @@ class PortableBiggest:
 
     def biggest_and_growing(self, swap_in_use: bool) -> tuple[Process, ...] | None:
         return biggest_processes(())
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
 
 def biggest_processes(apart_from: Collection[int]) -> tuple[Process, ...]:

@@ -267,7 +267,7 @@ class MemwatchApp(SteadyApp[Left]):
         else:
             self._interrupted = True
             self._source.send({"command": "signal", "number": 2})
-            self.say("sent Ctrl-C to the job; once more asks what to do")
+            self.say("sent Ctrl-C to the job; press it again to choose what to do")
 
     def action_ask_to_quit(self) -> None:
         if isinstance(self.screen, Dialog):
@@ -282,7 +282,7 @@ class MemwatchApp(SteadyApp[Left]):
         ]
         text = "The job is still running. Detached, it stays under guard."
         if self.picture.state == JobState.PAUSED:
-            text = "The job is paused. Detached, it stays under guard, and paused until there is room."
+            text = "The job is paused. Detached, it stays under guard, and paused until memory is free."
         self._question("leave?", [text], choices)
 
     def action_detach(self) -> None:
