@@ -1,6 +1,9 @@
-"""How much faster two Ray nodes are than one: each has one CPU, and is kept on a core of its own.
+"""How much faster two Ray nodes are than one: each is a machine of one CPU, and is kept on a core of its own.
 
 python -m tests.benchmarks.nodes TEXT
+
+The driver and Ray's head run on the first of these machines, whether there is a second one or not. Also measured is a
+driver and a head that may run on any core: beside one node they then have the core of a machine that is not there.
 
 Text and output are in RAM: two machines have two disks, and this one has one. Measured is the time from the first
 segment of each node to the last one: every task counts, and the start of the driver and of Ray's workers does not.
@@ -15,8 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,11 +65,9 @@ def by_ranks(text: Path, out: Path, ranks: int) -> Measured:
     options = ["--segment-size", str(_segment_bytes(text)), "--val-ratio", "0", "--workers", "1"]
     started = []
     for rank in range(ranks):
-        before = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, {rank})
         ranked = ["--rank", str(rank), "--world-size", str(ranks)]
-        started.append(subprocess.Popen([*command, *options, *ranked], stdout=subprocess.DEVNULL))
-        os.sched_setaffinity(0, before)
+        with on_cores({rank}):
+            started.append(subprocess.Popen([*command, *options, *ranked], stdout=subprocess.DEVNULL))
     return _measured(out, ranks, started, lambda: (0.0, 0.0))
 
 
@@ -110,20 +111,37 @@ def _segment_bytes(text: Path) -> int:
     return -(-text.stat().st_size // SEGMENTS)
 
 
+@contextmanager
+def on_cores(cores: set[int]) -> Iterator[None]:
+    """What is started meanwhile is kept on these cores."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _on_one_and_two_nodes(text: Path, out: Path) -> dict[int, list[Measured]]:
+    found: dict[int, list[Measured]] = {}
+    with ray_cluster(nodes=0) as cluster:
+        for number in (1, 2):
+            cluster.add_node(core=number - 1)
+            found[number] = [on_ray(cluster, text, out, number) for _ in range(ROUNDS)]
+    return found
+
+
 def report(text: Path, folder: Path) -> list[str]:
     try:
         import ray
     except ImportError as error:
         raise NotMeasured("Ray is not installed") from error
-    found: dict[int, list[Measured]] = {1: [], 2: []}
-    bare: dict[int, list[Measured]] = {1: [], 2: []}
-    with tempfile.TemporaryDirectory(dir=RAM if RAM.is_dir() else folder) as there, ray_cluster(nodes=0) as cluster:
+    with tempfile.TemporaryDirectory(dir=RAM if RAM.is_dir() else folder) as there:
         copy, out = Path(shutil.copy(text, Path(there) / "text.txt")), Path(there) / "out"
-        for number in found:
-            cluster.add_node(core=number - 1)
-            for _ in range(ROUNDS):
-                found[number].append(on_ray(cluster, copy, out, number))
-                bare[number].append(by_ranks(copy, out, number))
+        with on_cores({0}):
+            found = _on_one_and_two_nodes(copy, out)
+        anywhere = _on_one_and_two_nodes(copy, out)
+        bare = {number: [by_ranks(copy, out, number) for _ in range(ROUNDS)] for number in (1, 2)}
     megabytes = text.stat().st_size / 1e6 / SEGMENTS
 
     def rate(measured: list[Measured]) -> float:
@@ -136,13 +154,15 @@ def report(text: Path, folder: Path) -> list[str]:
 
     rounds = "; ".join(
         ", ".join(f"{megabytes * each.segments_s:.0f}" for each in measured)
-        for measured in (found[1], found[2], bare[1], bare[2])
+        for measured in (*found.values(), *anywhere.values(), *bare.values())
     )
     return [
         f"Segments of {megabytes:.0f} MB, Ray {ray.__version__}: one node with one CPU makes {rate(found[1]):.0f} MB/s "
         f"with {cpu(found[1])}, two make {rate(found[2]):.0f} MB/s with {cpu(found[2])}: "
         f"**{rate(found[2]) / rate(found[1]):.2f}** times as much (to reach: {TO_REACH}). The driver and Ray's head, "
-        f"without its dashboard, share these cores. Without Ray, one process and two, a core each, make "
+        f"without its dashboard, are on the first node's core. Where they may use both cores, one node makes "
+        f"{rate(anywhere[1]):.0f} MB/s and two {rate(anywhere[2]):.0f}: {rate(anywhere[2]) / rate(anywhere[1]):.2f} "
+        f"times. Without Ray, one process and two, a core each, make "
         f"{rate(bare[1]):.0f} and {rate(bare[2]):.0f} MB/s: {rate(bare[2]) / rate(bare[1]):.2f} times, which is what "
         f"this machine allows. All rounds, in this order: {rounds} MB/s.",
     ]
