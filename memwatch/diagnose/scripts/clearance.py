@@ -163,8 +163,13 @@ class _Visitor(ast.NodeVisitor):
         if not method:
             return name in self._known | self._own or is_encoder(node) or name.endswith(("Error", "Exception"))
         if method in ("read", "readlines"):
-            return self._function in self._per_piece or (method == "read" and bool(node.args))
+            return self._function in self._per_piece or (method == "read" and self._is_of_a_piece(node))
         return root in self._known or method in METHODS or method in self._own or is_encoder(node)
+
+    def _is_of_a_piece(self, node: ast.Call) -> bool:
+        """f.read(4096), and f.read(size) at every turn of a loop; f.read(size) alone may be all of it."""
+        is_written = all(not any(True for _ in names_in(each)) for each in node.args)
+        return bool(node.args) and (is_written or bool(self._loops) or set(names_in(node.args[0])) <= self._counters)
 
     # What grows
 

@@ -7,6 +7,7 @@ from memwatch.diagnose.scripts.expressions import dotted, has_encoder, is_bounde
 from memwatch.diagnose.scripts.hits import Pattern
 from memwatch.diagnose.scripts.kinds import (
     FINDERS,
+    HELD,
     OBJECTS,
     PARQUET,
     PARSERS,
@@ -101,7 +102,7 @@ def _whole_load(node: ast.Call, name: str, method: str, names: Names) -> Pattern
     if _XML.fullmatch(name):
         return Pattern.WHOLE_XML
     if name in ("pd.json_normalize", "json_normalize", "SeqIO.to_dict"):
-        return Pattern.WHOLE_TABLE if _takes(node, Kind.WHOLE, names) or _takes(node, Kind.STREAM, names) else None
+        return Pattern.WHOLE_TABLE if any(kind_of(each, names) in (*HELD, Kind.STREAM) for each in node.args) else None
     if TABLES.fullmatch(name):
         return None if is_in_parts(node) else Pattern.WHOLE_TABLE
     if method in ("collect", "compute") and any(

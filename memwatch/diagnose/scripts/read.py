@@ -208,12 +208,17 @@ class _Reader(ScopeVisitor):
             self.note(Pattern.WHOLE_ENCODE, node)
         else:
             pattern = pattern_of_call(node, self._names, self._is_one_file)
-            if name == "torch.load" and pattern is None and not self._has_model and _is_named_data(node):
+            is_data_load = name == "torch.load" and not self._is_one_file and not self._has_model
+            if pattern is None and is_data_load and _is_named_data(node):
                 pattern = Pattern.WHOLE_ARRAY
-            if self._is_per_piece and pattern in _OF_ONE_PIECE:
+            is_of_file = self._is_one_file and pattern == Pattern.WHOLE_SPLIT and self._reads(node.func)
+            if is_of_file or (self._is_per_piece and pattern in _OF_ONE_PIECE):
                 pattern = None
             if pattern is not None and not (pattern == Pattern.WORKER_RESULTS and node is self._discarded):
                 self.note(pattern, node)
+
+    def _reads(self, node: ast.AST) -> bool:
+        return any(isinstance(each, ast.Call) and is_whole_read(each, self._names) for each in ast.walk(node))
 
     def _encodes_all(self, node: ast.Call, name: str) -> bool:
         """Of an own function, as far as it makes a list of everything out of a text."""
