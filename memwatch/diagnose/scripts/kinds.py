@@ -172,6 +172,9 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
         return Kind.TABLE
     if is_join_of_held(node, names):
         return Kind.WHOLE
+    if end in ("chain", "from_iterable"):
+        chained = [each.value if isinstance(each, ast.Starred) else each for each in node.args]
+        return Kind.TOKENS if any(kind_of(each, names) in HELD for each in chained) else None
     if name == "zip" and any(kind_of(each, names) in (*DATA, Kind.TOKENS) for each in node.args):
         return Kind.STREAM
     if end in _SAME_PIECES and node.args:

@@ -77,7 +77,8 @@ def _gathers_results(node: ast.Call, name: str, names: Names) -> bool:
     if name == "ray.get":
         return any(isinstance(each, ast.ListComp | ast.Name) and not is_bounded(each) for each in node.args)
     if name.endswith("asyncio.gather") or name == "gather":
-        return any(isinstance(each, ast.Starred) for each in node.args)
+        stars = [each.value for each in node.args if isinstance(each, ast.Starred)]
+        return any(not isinstance(each, ast.Subscript) for each in stars)  # gather(*tasks[a:b]) waits for a part
     return name in ("process_map", "thread_map", "dask.compute") and not all(map(is_bounded, node.args[1:2]))
 
 

@@ -30,6 +30,7 @@ class Loop:
     gives: frozenset[str]  # names that it gives a new value at every turn
     over_files: bool = False  # through the names of many files
     grows: frozenset[str] = frozenset()  # names of lists that take something in
+    over_dataset: bool = False
     counters: frozenset[str] = frozenset()  # its number of turns
     targets: frozenset[str] = frozenset()  # the names between for and in: one piece of what it goes through
 
@@ -43,11 +44,14 @@ def loop_of(node: ast.For | ast.AsyncFor | ast.While, names: Names) -> Loop:
     ends_soon = is_few(node.iter, names) or _is_ended_by_a_counter(node)
     targets = frozenset(names_in(node.target))
     over_files = kind_of(node.iter, names) == Kind.FILES or (not ends_soon and _names_files(node, targets, names))
+    is_dataset = kind_of(node.iter, names) == Kind.DATASET
     is_range = isinstance(node.iter, ast.Call) and dotted(node.iter.func) == "range"
     counters = targets if is_range else frozenset(_counter_of(node))
     let_go, grows = frozenset(let_go_in(node)), frozenset(_grows_in(node))
     picks = any(picks_by(statement, node, names) for statement in node.body)
-    return Loop(is_data(node.iter, names) or picks, ends_soon, let_go, gives, over_files, grows, counters, targets)
+    return Loop(
+        is_data(node.iter, names) or picks, ends_soon, let_go, gives, over_files, grows, is_dataset, counters, targets
+    )
 
 
 def _counter_of(node: ast.For | ast.AsyncFor) -> set[str]:

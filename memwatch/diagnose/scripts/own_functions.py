@@ -8,6 +8,7 @@ load("train.json")                 # not so here: this is the input
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from memwatch.diagnose.scripts.expressions import dotted, is_bounded, is_literal, names_in
 
@@ -35,6 +36,7 @@ def _parameters(node: Function) -> list[str]:
     return [each.arg for each in (*node.args.args, *node.args.kwonlyargs) if each.arg not in ("self", "cls")]
 
 
+@lru_cache(maxsize=1)  # of the script that is being read, in several passes
 def functions_per_piece(tree: ast.Module) -> frozenset[str]:
     """Own functions that are only ever used for one piece of many: in a loop, or by name in a map."""
     own = {node.name: node for node in ast.walk(tree) if isinstance(node, Function)}

@@ -232,7 +232,8 @@ class _Reader(ScopeVisitor):
         parameters = self._parameters.get(function, [])
         given = [*zip(parameters, node.args, strict=False), *((each.arg, each.value) for each in node.keywords)]
         for parameter, value in given:
-            kind = None if isinstance(value, ast.Subscript) else kind_of(value, self._names)
+            is_part = isinstance(value, ast.Subscript) and not isinstance(value.slice, ast.Constant)
+            kind = None if is_part else kind_of(value, self._names)
             if kind in (Kind.WHOLE, Kind.TABLE) and any(loop.over_files for loop in self._loops):
                 kind = None  # clean(open(name).read()), for each file: one of many
             if parameter in parameters and kind in _GIVEN:
@@ -275,7 +276,8 @@ class _Reader(ScopeVisitor):
         kind = self._names.get(name)
         if not self._loops or kind not in (Kind.EMPTY, Kind.EMPTY_TEXT, Kind.EMPTY_MAP, Kind.EMPTY_LISTS, Kind.TOKENS):
             return
-        is_of_call = self._is_per_piece and name in self._local and not any(loop.over_files for loop in self._loops)
+        goes_on = any(loop.over_files or loop.over_dataset for loop in self._loops)
+        is_of_call = self._is_per_piece and name in self._local and not goes_on
         # A new list for each of a few files is still a list of a whole file.
         if is_of_call or any(name in loop.lets_go and not loop.is_bounded for loop in self._loops):
             if is_of_call or any(loop.over_data or loop.over_files for loop in self._loops):
