@@ -122,7 +122,7 @@ class FullScreenView:
 def show_machine(interval_s: float | None, options: ScreenOptions) -> None:
     """The screen of `memwatch watch`: the machine itself, without a guard."""
     from memwatch.probe.machine import Machine
-    from memwatch.tui.sources.watch_source import WatchSource
+    from memwatch.tui.sources.polled_sources import WatchSource
 
     machine = Machine(others_interval_s=0.9, in_background=True)
     try:
@@ -133,7 +133,7 @@ def show_machine(interval_s: float | None, options: ScreenOptions) -> None:
 
 def show_folder(look: "Callable[[float], list[dict[str, Any]]]", every_s: float, options: ScreenOptions) -> bool:
     """The screen of `memwatch attach OUT`. True: the run is complete; False: the user has left."""
-    from memwatch.tui.sources.folder_source import FolderSource
+    from memwatch.tui.sources.polled_sources import FolderSource
 
     source = FolderSource(look, every_s)
     run_app(make_app(source, options, None))

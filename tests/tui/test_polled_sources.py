@@ -9,7 +9,7 @@ from memwatch.errors import MemwatchError
 from memwatch.tui.app import Left, MemwatchApp
 from memwatch.tui.draw.look import Look
 from memwatch.tui.sources import Event
-from memwatch.tui.sources.folder_source import FolderSource
+from memwatch.tui.sources.polled_sources import FolderSource
 from tests.tui import script
 from tests.tui.running import run_async
 
