@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from memwatch.decide.forecast import Forecast
-from memwatch.decide.thresholds import USUAL, Level, Thresholds
+from memwatch.decide.thresholds import HELD, USUAL, Level, Thresholds
 
 NEVER = float("-inf")
 FREED_SHARE = 1 / 4  # of the reserve: so much more headroom means that the job has freed something
@@ -19,6 +19,11 @@ class OnPressure(StrEnum):
     WARN = "warn"
     PAUSE = "pause"
     STOP = "stop"
+
+
+def thresholds_for(on_pressure: OnPressure) -> Thresholds:
+    """Where the guard only warns, the warning is all that a user gets, and comes earlier."""
+    return USUAL if on_pressure == OnPressure.WARN else HELD
 
 
 class Step(StrEnum):

@@ -11,10 +11,13 @@ from memwatch.model.sample import Sample
 class Monitor:
     """`reserve_of` gives what must stay free in a room of some capacity."""
 
-    def __init__(self, reserve_of: ReserveOf) -> None:
+    def __init__(self, reserve_of: ReserveOf, thresholds: Thresholds = USUAL) -> None:
         self.reserve_of = reserve_of
         self._history = History()
-        self._decider = Decider()
+        self._decider = Decider(thresholds)
+
+    def use(self, thresholds: Thresholds) -> None:
+        self._decider.use(thresholds)
 
     def observe(self, sample: Sample) -> tuple[Forecast, Verdict]:
         outlook = self.forecast(sample)

@@ -61,6 +61,9 @@ class Thresholds:
     `slow_bytes_s`  these times are for growth up to the first. What grows faster is warned about later, and from the
                     second on not before it is held: it is more often a program that loads something, nobody can answer
                     within seconds, and whether it goes on growing after a hold says more than any forecast
+    `held_s`        a job that the guard holds when headroom is about to end is warned about so long before that, until
+                    its growth is proven: the hold protects the machine, and shows whether the job goes on. None: nobody
+                    holds it
     `certain_s`     what is certain is warned about this long before it is paused, however slowly it grows: a person has
                     seen the forecast on the watch level before, and has the deadline of the pause after it. At 10.5 s
                     one healthy job in ten was warned about on a busy machine, where all of them grow slowly
@@ -77,6 +80,7 @@ class Thresholds:
     swap_ahead_s: float = 5.5
     warn_s: tuple[float, float] = (0.5, 6.0)
     slow_bytes_s: tuple[float, float] = (110 * MIB, 140 * MIB)
+    held_s: float | None = None
     certain_s: float = 2.0
     urgent_s: float = 4.0
     swap_bytes_s: float = 4 * MIB
@@ -124,6 +128,7 @@ class Thresholds:
 
 
 USUAL = Thresholds()
+HELD = Thresholds(held_s=1.0)  # a little earlier than the hold (LadderSettings.ahead_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +192,11 @@ def _room_level(forecast: Forecast, thresholds: Thresholds, strained: bool) -> L
     at_floor = headroom <= thresholds.floor_bytes(forecast)
     if (at_floor and forecast.is_credible) or headroom <= lost or (headroom <= margin and strained):
         return Level.ACT
-    sure_s = float("inf") if forecast.sure_seconds_left is None else forecast.sure_seconds_left
     certain_s = float("inf") if forecast.certain_seconds_left is None else forecast.certain_seconds_left
     # Slow growth is paused at the floor, long before headroom ends.
     floor_s = thresholds.floor_bytes(forecast) / (forecast.fill_bytes_s or float("inf"))
     is_certain = certain_s - floor_s <= thresholds.certain_s * thresholds.slow_part(forecast)
-    is_coming = is_certain or sure_s <= thresholds.warn_ahead_s(forecast)
+    is_coming = is_certain or _is_sure(forecast, thresholds)
     if (is_coming and not forecast.job_fits) or headroom <= margin:
         return Level.WARN
     soon = forecast.is_credible or (left_s is not None and left_s <= thresholds.watch_s)
@@ -200,6 +204,14 @@ def _room_level(forecast: Forecast, thresholds: Thresholds, strained: bool) -> L
     if soon and (forecast.sure_seconds_left is not None or not is_plenty):
         return Level.WATCH
     return Level.WATCH if is_tight(forecast, thresholds) else Level.CALM
+
+
+def _is_sure(forecast: Forecast, thresholds: Thresholds) -> bool:
+    """Is it time to warn of growth that is sure?"""
+    sure_s, ahead_s = forecast.sure_seconds_left, thresholds.warn_ahead_s(forecast)
+    if thresholds.held_s is not None and forecast.job_explains and forecast.proven_seconds_left is None:
+        ahead_s = min(ahead_s, thresholds.held_s * thresholds.slow_part(forecast))
+    return sure_s is not None and sure_s <= ahead_s
 
 
 def _strain(rates: Rates, thresholds: Thresholds) -> tuple[Signal, ...]:

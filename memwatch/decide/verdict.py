@@ -27,12 +27,16 @@ class Verdict:
 
 class Decider:
     def __init__(self, thresholds: Thresholds = USUAL) -> None:
-        self._thresholds = thresholds
-        self._to_stay = thresholds.to_stay()
+        self.use(thresholds)
         self._level = Level.CALM
         self._changed_s = float("-inf")
         self._fell = False
         self._needed_s = dict.fromkeys(Level, float("-inf"))  # when each level was last called for
+
+    def use(self, thresholds: Thresholds) -> None:
+        """From now on; the level stays as it is until a forecast calls for another."""
+        self._thresholds = thresholds
+        self._to_stay = thresholds.to_stay()
 
     def decide(self, forecast: Forecast) -> Verdict:
         now_s = forecast.clock_s

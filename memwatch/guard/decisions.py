@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, after, observed
+from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, after, observed, thresholds_for
 from memwatch.decide.confine import Confined, confined_verdict
 from memwatch.decide.forecast import Forecast, next_interval_s
 from memwatch.decide.ladder import interval_s as ladder_interval_s
@@ -24,10 +24,10 @@ class Decisions:
     """`before` is a sample of the time before the job takes any memory. Nothing here reads the machine or acts."""
 
     def __init__(self, config: GuardConfig, reserve: Reserve, before: Sample) -> None:
-        self.monitor = Monitor(reserve.of)
+        self._on_pressure = OnPressure(config.on_pressure)
+        self.monitor = Monitor(reserve.of, thresholds_for(self._on_pressure))
         self.monitor.forecast(before)
         self._fixed_interval_s = config.interval_s
-        self._on_pressure = OnPressure(config.on_pressure)
         self._settings = LadderSettings(self._on_pressure, pause_timeout_s=config.pause_timeout_s)
         self.state = ActionState()
         self.is_on = True
@@ -46,7 +46,9 @@ class Decisions:
     def switch(self, is_on: bool) -> None:
         """Off, it only warns; but what has been begun is brought to an end: a pause is undone, a stop is completed."""
         self.is_on = is_on
-        self._settings = replace(self._settings, on_pressure=self._on_pressure if is_on else OnPressure.WARN)
+        on_pressure = self._on_pressure if is_on else OnPressure.WARN
+        self._settings = replace(self._settings, on_pressure=on_pressure)
+        self.monitor.use(thresholds_for(on_pressure))
 
     @property
     def can_confine(self) -> bool:

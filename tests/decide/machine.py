@@ -7,7 +7,17 @@ squeezes the page cache that programs run from, and they read it back, over and 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step, after, observed
+from memwatch.decide.actions import (
+    Action,
+    ActionState,
+    By,
+    LadderSettings,
+    OnPressure,
+    Step,
+    after,
+    observed,
+    thresholds_for,
+)
 from memwatch.decide.forecast import Forecast, next_interval_s
 from memwatch.decide.ladder import interval_s, is_confirmed, next_action
 from memwatch.decide.monitor import Monitor
@@ -147,8 +157,8 @@ class Run:
     def __post_init__(self) -> None:
         total_bytes = int(self.machine.total_bytes)
         self.reserve = default_reserve_bytes(total_bytes) if self.reserve_bytes is None else self.reserve_bytes
-        self.monitor = Monitor(lambda _: self.reserve)
         self.climber = Climber(self.settings or LadderSettings(self.on_pressure, self.can_shard))
+        self.monitor = Monitor(lambda _: self.reserve, thresholds_for(self.climber.settings.on_pressure))
 
     def until(self, end_s: float) -> "Run":
         for _ in self.verdicts(end_s):

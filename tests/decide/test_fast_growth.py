@@ -2,6 +2,7 @@
 
 import pytest
 
+from memwatch.decide.actions import OnPressure, Step
 from memwatch.decide.monitor import Monitor
 from memwatch.decide.thresholds import Level
 from memwatch.model.sample import Memory, Process, Sample
@@ -32,6 +33,36 @@ def test_what_grows_fast_and_stops_before_the_edge_is_not_warned_about(rate_mib_
 @pytest.mark.parametrize("rate_mib_s", [50, 100])
 def test_what_grows_slowly_to_the_edge_is_warned_about(rate_mib_s: float) -> None:
     assert max(level for _, level in levels_of(rate_mib_s, 2690)) >= Level.WARN
+
+
+def to_the_edge(rate_mib_s: float, end_mib: float, on_pressure: OnPressure) -> Run:
+    """A job that grows to `end_mib` in 1 GiB, where 723 MiB are its own."""
+    machine = Machine(
+        total_bytes=GIB,
+        swap_total_bytes=0,
+        desktop=lambda t: 45 * MIB,
+        shape=lambda ran_s: min(ran_s * rate_mib_s, end_mib) * MIB,
+        starts_s=1.0,
+    )
+    return Run(machine, on_pressure).until(end_mib / rate_mib_s + 20)
+
+
+@pytest.mark.parametrize("rate_mib_s", [72, 85, 95])
+def test_growth_that_is_not_proven_is_warned_about_only_when_it_is_about_to_be_held(rate_mib_s: float) -> None:
+    """A few seconds of it are a program that loads something. Where nobody holds it, it is warned about earlier."""
+    assert to_the_edge(rate_mib_s, 620, OnPressure.PAUSE).reached(Level.WARN) is None
+    assert to_the_edge(rate_mib_s, 620, OnPressure.WARN).reached(Level.WARN) is not None
+
+
+@pytest.mark.parametrize("rate_mib_s", [72, 85, 95])
+def test_a_hog_whose_growth_is_not_proven_is_warned_about_before_it_is_paused(rate_mib_s: float) -> None:
+    run = to_the_edge(rate_mib_s, 2000, OnPressure.PAUSE)
+    warned_s, held_s, paused_s = run.first(Step.WARN), run.first_held_s, run.first(Step.PAUSE)
+    assert warned_s is not None
+    assert held_s is not None
+    assert paused_s is not None
+    assert warned_s <= held_s <= paused_s
+    assert run.least_bytes >= run.reserve * 0.9
 
 
 STACKS_MIB = 36  # and buffers: asked for by a program with numpy, and never used
