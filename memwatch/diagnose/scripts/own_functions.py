@@ -22,6 +22,7 @@ _MAPPING = frozenset(
 _BY_ITEM = {"__getitem__", "__next__", "collate_fn", "forward", "training_step"}  # called by a data loader, for each
 
 
+@lru_cache(maxsize=1)  # of the script that is being read, in several passes
 def parameters_in(tree: ast.Module) -> dict[str, list[str]]:
     """The parameters of every function by its name, and of a class by its own: Corpus(path) is given to __init__."""
     found = {node.name: _parameters(node) for node in ast.walk(tree) if isinstance(node, Function)}
@@ -36,7 +37,7 @@ def _parameters(node: Function) -> list[str]:
     return [each.arg for each in (*node.args.args, *node.args.kwonlyargs) if each.arg not in ("self", "cls")]
 
 
-@lru_cache(maxsize=1)  # of the script that is being read, in several passes
+@lru_cache(maxsize=1)
 def functions_per_piece(tree: ast.Module) -> frozenset[str]:
     """Own functions that are only ever used for one piece of many: in a loop, or by name in a map."""
     own = {node.name: node for node in ast.walk(tree) if isinstance(node, Function)}

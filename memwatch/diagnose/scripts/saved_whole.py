@@ -44,13 +44,15 @@ def _in_scope(nodes: list[ast.AST]) -> Iterator[tuple[ast.AST, Pattern]]:
     born = {name: value for name, value in _assigned(nodes) if _is_new(value)}
     few = {name for name, value in _assigned(nodes) if is_bounded(value) and not is_empty(value)}
     loops = [node for node in nodes if isinstance(node, ast.For | ast.AsyncFor)]
-    around = {loop: [outer for outer in loops if outer is not loop and loop in set(ast.walk(outer))] for loop in loops}
+    inside = {outer: {each for each in ast.walk(outer) if each is not outer} for outer in loops}
+    let_go = {loop: let_go_in(loop) for loop in loops}
     mentioned = {loop: set(names_in(loop)) for loop in loops}
     grown = {
         (name, loop): list(_growth(loop, name, few))
         for name in born
         for loop in loops
-        if name.partition(".")[0] in mentioned[loop] and not any(name in let_go_in(outer) for outer in around[loop])
+        if name.partition(".")[0] in mentioned[loop]
+        and not any(loop in inside[outer] and name in let_go[outer] for outer in loops)
     }
     copies = {name: _saved(nodes, name) for name in born}
     # One list that is saved shows what its loop goes through; whatever else grows in it grows as much.
