@@ -22,8 +22,7 @@ from memwatch.tokenize.vocabulary import Encoding
 if TYPE_CHECKING:
     from memwatch.tokenize.encoding import BlockEncoder
 
-PIECES = 16  # of a file
-PIECES = 64
+PIECES = 64  # of all files together
 PIECE_BYTES = 32 * KIB
 FILES_SAMPLED = 64
 # Least text bytes per compressed byte. Low is on the safe side: no run is refused without reason.
