@@ -18,7 +18,7 @@ The room that ends first counts, be it the host or a limit; page cache never doe
 excludes it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
@@ -138,7 +138,9 @@ class _Fill:
     room: str
 
 
-def forecast(history: History, reserve_of: ReserveOf) -> Forecast:
+def forecast(history: History, reserve_of: ReserveOf, debts: Mapping[str, int] | None = None) -> Forecast:
+    """`debts` has what is free in a room only for a while. They are not taken from headroom, but decide which room is
+    the tightest."""
     latest = history.latest
     if latest is None:
         return Forecast(clock_s=0.0)
@@ -146,7 +148,8 @@ def forecast(history: History, reserve_of: ReserveOf) -> Forecast:
     if not latest.rooms:
         return Forecast(latest.clock_s, job_bytes=latest.job_bytes, rates=rates, job_rates=job_rates)
     reserves = {name: reserve_of(room.capacity_bytes) for name, room in latest.rooms.items()}
-    tightest = min(reserves, key=lambda name: latest.rooms[name].available_bytes - reserves[name])
+    owed = debts or {}
+    tightest = min(reserves, key=lambda name: latest.rooms[name].available_bytes - reserves[name] - owed.get(name, 0))
     fills = list(_fills(history, latest, reserves))
     fill = _nearest(fills)
     ends_first = tightest if fill is None else fill.room

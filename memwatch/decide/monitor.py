@@ -1,5 +1,7 @@
 """Monitor: samples in, forecast and verdict out. The guard, the recorder and `memwatch watch` judge by the same one."""
 
+from collections.abc import Mapping
+
 from memwatch.decide.forecast import Forecast, ReserveOf, forecast
 from memwatch.decide.history import History
 from memwatch.decide.ladder import resume_bytes
@@ -19,14 +21,14 @@ class Monitor:
     def use(self, thresholds: Thresholds) -> None:
         self._decider.use(thresholds)
 
-    def observe(self, sample: Sample) -> tuple[Forecast, Verdict]:
-        outlook = self.forecast(sample)
+    def observe(self, sample: Sample, debts: Mapping[str, int] | None = None) -> tuple[Forecast, Verdict]:
+        outlook = self.forecast(sample, debts)
         return outlook, self._decider.decide(outlook)
 
-    def forecast(self, sample: Sample) -> Forecast:
+    def forecast(self, sample: Sample, debts: Mapping[str, int] | None = None) -> Forecast:
         """Without a verdict: for the sample that confirms an action."""
         self._history.add(sample)
-        return forecast(self._history, self.reserve_of)
+        return forecast(self._history, self.reserve_of, debts)
 
     def nothing_moved_until(self, clock_s: float) -> None:
         self._history.nothing_moved_until(clock_s)

@@ -64,7 +64,7 @@ class Decisions:
             self.monitor.forget()  # Counters of the whole machine and of a part of it do not compare.
         self.confined = confined
         self._debts = debts
-        outlook, verdict = self.monitor.observe(sample)
+        outlook, verdict = self.monitor.observe(sample, debts)
         outlook = self._without_debt(outlook)
         if confined is not None:
             verdict = self._lasting(confined_verdict(verdict, confined), outlook.clock_s)
@@ -78,7 +78,7 @@ class Decisions:
 
     def confirms(self, action: Action, fresh: Sample) -> bool:
         """Whether a sample that was read again just before what cannot be undone says the same."""
-        outlook = self._without_debt(self.monitor.forecast(fresh))
+        outlook = self._without_debt(self.monitor.forecast(fresh, self._debts))
         return is_confirmed(action, self.state, self._settings, outlook, confined=self.confined)
 
     def note_action(self, action: Action, by: By, now_s: float) -> None:

@@ -4,7 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from memwatch.guard.decisions import Decisions
+from memwatch.guard.order import GuardConfig
 from memwatch.guard.page_out import PageOut
+from memwatch.guard.reserve_at_start import reserve_for
 from memwatch.guard.scope.reclaim import Reclaimer
 from memwatch.model.sample import Limit, Memory, Paging, Process, Sample
 from memwatch.model.units import GIB, MIB
@@ -68,3 +71,15 @@ def test_in_a_limit_that_came_later_all_of_it_counts() -> None:
     page_out.follow(out, is_wanted=True)
     moved = replace(out, limits=(Limit("/new", 2 * GIB, GIB, 600 * MIB, swap_cached_bytes=600 * MIB),))
     assert page_out.debts(moved)["/new"] == 600 * MIB
+
+
+def test_the_tightest_room_is_the_one_with_least_left_after_what_the_job_will_need_again() -> None:
+    """The room where the job was paged out looks wider than one that owes nothing."""
+    boxes = (Limit("/box", 2 * GIB, GIB), Limit("/box (with swap)", 2 * GIB, 1100 * MIB))
+    before = Sample(0.0, 0.0, Memory(16 * GIB, 8 * GIB, 0, 0))
+    config = GuardConfig(reserve_bytes=100 * MIB)
+    decisions = Decisions(config, reserve_for(config, before), before)
+    later = Sample(1.0, 1.0, Memory(16 * GIB, 8 * GIB, 0, 0), limits=boxes)
+    outlook, _ = decisions.observe(later, None, {"/box": 600 * MIB, "/box (with swap)": 0, "": 600 * MIB})
+    assert outlook.room == "/box"
+    assert outlook.headroom_bytes == (1024 - 100 - 600) * MIB
