@@ -32,7 +32,8 @@ MARGIN = 1.03
 # Parts of the way: growth that has been slower over the last such part may stay so. An earlier run left few points.
 STRETCHES = (0.07, 0.1, 0.2, 0.4)
 STRETCHES_OF_EARLIER = (0.2, 0.4)
-PERSISTS = 1.05  # A warning must stay sure while progress grows by this factor.
+PERSISTS = 1.07  # A warning must have been sure while progress grew by this factor,
+UNSURE_COUNTS = 0.5  # less this share of the progress meanwhile during which it was not.
 _LOW, _HIGH = 0.1, 0.9  # of the laws, by their weights
 _DOUBT = 0.02  # of what is still to come, for every 2.7 times that the way so far has to be extended
 
@@ -171,18 +172,23 @@ class GrowthOutlook:
 
 
 class Persistence:
-    """Says whether a need is worth a warning: it has been sure for a while, measured in progress."""
+    """Says whether a need is worth a warning: it has been sure for a while, measured in progress. A moment in which it
+    is not sure, as where growth comes in steps, takes away a part of that and not all."""
 
     def __init__(self) -> None:
-        self._since: float | None = None
+        self._latest: float | None = None
+        self._sure = 0.0  # the logarithm of the factor by which progress has grown meanwhile
 
     def is_warning(self, need: RunNeed | None) -> bool:
-        if need is None or not need.is_sure:
-            self._since = None
+        if need is None or need.fraction <= 0:
+            self._latest = None
             return False
-        if self._since is None or need.fraction < self._since:
-            self._since = need.fraction
-        return need.fraction >= self._since * PERSISTS
+        if self._latest is None or need.fraction < self._latest:
+            self._latest, self._sure = need.fraction, 0.0
+        step = math.log(need.fraction / self._latest)
+        self._latest = need.fraction
+        self._sure = self._sure + step if need.is_sure else max(self._sure - step * UNSURE_COUNTS, 0.0)
+        return need.is_sure and self._sure >= math.log(PERSISTS)
 
 
 def outlook_of(fraction: float, edge: Edge, seconds_per_fraction: float | None) -> GrowthOutlook:

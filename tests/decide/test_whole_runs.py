@@ -74,6 +74,23 @@ def test_a_run_that_fits_is_not_warned_of(used: Used, _: float) -> None:
     assert simulated(used, 1.0, there_bytes=1.25 * peak)[1] is None
 
 
+def warned_at(is_sure: Callable[[int], bool]) -> int | None:
+    """The percent of progress at which a need is a warning that is sure at these percents."""
+    persistence = Persistence()
+    for percent in range(20, 100):
+        need = RunNeed(percent / 100, 3 * GIB, 2 * GIB, 4 * GIB, GIB, 0.9, 60.0, is_sure(percent))
+        if persistence.is_warning(need):
+            return percent
+    return None
+
+
+def test_a_moment_of_doubt_delays_a_warning_and_does_not_take_it_back() -> None:
+    """Growth in steps is sure of its end but for the flat stretches."""
+    assert warned_at(lambda percent: True) == 22
+    assert warned_at(lambda percent: percent % 3 != 1) == 23
+    assert warned_at(lambda percent: percent % 3 == 1) is None
+
+
 def test_another_pass_over_the_input_starts_again() -> None:
     run = WholeRun()
     for clock_s in range(100):
@@ -255,7 +272,7 @@ def test_recorded_runs_that_fit_are_seldom_warned_of(seen: Both, held_out: Both)
 
 
 def test_recorded_runs_that_do_not_fit_are_warned_of_in_time(seen: Both, held_out: Both) -> None:
-    assert seen[0].in_time_share > 0.46
-    assert seen[1].in_time_share > 0.75
-    assert held_out[0].in_time_share > 0.47
+    assert seen[0].in_time_share > 0.49
+    assert seen[1].in_time_share > 0.76
+    assert held_out[0].in_time_share > 0.49
     assert held_out[1].in_time_share > 0.72
