@@ -17,10 +17,10 @@ from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.reading_memory import reading_memory
 from memwatch.tokenize.inputs.row_reader import open_rows
 from memwatch.tokenize.plan import (
-    FULL_WORKER_BYTES,
     WORKER_FLOOR_BYTES,
     WORST_GROWTH_BYTES,
     cores_here,
+    full_worker_bytes,
     plan,
     usual_limit_bytes,
 )
@@ -132,7 +132,7 @@ def task_means(request: TokenizeRequest, inputs: list[Input], engine: EngineName
     token_bytes = encoding.token_bytes
     reading = with_engine_memory(reading_memory(inputs, request.settings.text_column), encoding, engine)
     floor = WORKER_FLOOR_BYTES[token_bytes] + reading.worker_bytes + reading.once_bytes
-    limit = request.resources.max_memory_bytes or floor + FULL_WORKER_BYTES - WORKER_FLOOR_BYTES[2]
+    limit = request.resources.max_memory_bytes or full_worker_bytes(token_bytes, reading) + reading.once_bytes
     budget = max(limit, floor) - WORST_GROWTH_BYTES
     return TaskMeans(budget, budget + WORST_GROWTH_BYTES + TASK_OVERHEAD_BYTES)
 

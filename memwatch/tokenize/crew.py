@@ -22,7 +22,7 @@ from memwatch.on_linux import IS_LINUX
 from memwatch.tokenize.block_opener import BlockOpener
 from memwatch.tokenize.blocks import MOST_BLOCK_BYTES
 from memwatch.tokenize.messages import Message, Ready, SampledTokens, SampleTask, Shrink, WorkerBroken, receive, send
-from memwatch.tokenize.plan import TASKS_A_WORKER, Plan
+from memwatch.tokenize.plan import Plan
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.settings import Resources, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
@@ -173,7 +173,8 @@ class Crew:
         # Nobody works before the first has found the engine to be right.
         if self.engine is None:
             return None
-        able = [each for each in self.workers if each.is_ready and not each.is_leaving and each.tasks < TASKS_A_WORKER]
+        most = self._plan.tasks_a_worker
+        able = [each for each in self.workers if each.is_ready and not each.is_leaving and each.tasks < most]
         return min(able, key=lambda member: member.tasks, default=None)
 
     def shrink(self) -> None:

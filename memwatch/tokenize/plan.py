@@ -17,9 +17,11 @@ WORKER_FLOOR_BYTES = {2: 128 * MIB, 4: 192 * MIB}
 # Blocks that a worker has at once: one that waits for its place, one under way, one to come.
 TASKS_A_WORKER = 3
 UNDER_WAY_BYTES = 12 * MIB
-# With more memory a worker is handed larger tasks, which cost the coordinator less.
-LARGE_UNDER_WAY_BYTES = 48 * MIB
+# With more memory a worker is handed larger tasks, which cost the coordinator less, and more of them: it has work left
+# while another one, whose block comes first, waits for a core.
+LARGE_UNDER_WAY_BYTES = 64 * MIB
 LARGE_TASK_BLOCKS = 4
+LARGE_TASKS_A_WORKER = 6
 # So many tasks for each worker make the last ones end at about the same time.
 LEAST_TASKS_A_WORKER = 16
 # How much one more block may add before a worker looks at its memory again: 13 bytes for a byte of random words, and as
@@ -33,10 +35,12 @@ USUAL_SHARE = 8
 
 
 class ReadingMemory(NamedTuple):
-    """What inputs take to read, beyond the usual: once, and in each worker."""
+    """What inputs take to read, beyond the usual: once, and in each worker. `kept_bytes` is what the allocator of a
+    worker keeps free between two batches; with less it must be handed back and taken again, which costs time."""
 
     once_bytes: int = 0
     worker_bytes: int = 0
+    kept_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ class Plan:
     worker_budget_bytes: int
     floor_budget_bytes: int
     task_blocks: int = 1
+    tasks_a_worker: int = TASKS_A_WORKER
 
     def task_bytes(self, block_bytes: int, total_bytes: int | None) -> int:
         """A small input is cut finer, so that all workers have something to do."""
@@ -71,8 +76,10 @@ def plan(
     share = for_workers // count
     is_large = share >= floor + LARGE_UNDER_WAY_BYTES + WORST_GROWTH_BYTES
     under_way = LARGE_UNDER_WAY_BYTES if is_large else UNDER_WAY_BYTES
-    budget = share - under_way - WORST_GROWTH_BYTES
-    return Plan(count, budget, floor - WORST_GROWTH_BYTES, LARGE_TASK_BLOCKS if is_large else 1)
+    budget, floor_budget = share - under_way - WORST_GROWTH_BYTES, floor - WORST_GROWTH_BYTES
+    if not is_large:
+        return Plan(count, budget, floor_budget)
+    return Plan(count, budget, floor_budget, LARGE_TASK_BLOCKS, LARGE_TASKS_A_WORKER)
 
 
 def peak_bytes(
@@ -98,10 +105,16 @@ def usual_limit_bytes(
     least = least_bytes(token_bytes, reading, workers)
     if machine.available_bytes is None or machine.capacity is None:
         return max(DEFAULT_MAX_MEMORY_BYTES, least)
-    each = FULL_WORKER_BYTES + (WORKER_FLOOR_BYTES[token_bytes] - WORKER_FLOOR_BYTES[2]) + reading.worker_bytes
+    each = full_worker_bytes(token_bytes, reading)
     wanted = COORDINATOR_BYTES + reading.once_bytes + (workers or cores) * each
     headroom = machine.available_bytes - default_reserve_bytes(machine.capacity[0])
     return max(min(wanted, machine.available_bytes // USUAL_SHARE, headroom), least)
+
+
+def full_worker_bytes(token_bytes: int, reading: ReadingMemory) -> int:
+    """What a worker can use; more makes it no faster."""
+    beyond_gpt2 = WORKER_FLOOR_BYTES[token_bytes] - WORKER_FLOOR_BYTES[2]
+    return FULL_WORKER_BYTES + beyond_gpt2 + reading.worker_bytes + reading.kept_bytes
 
 
 def cores_here() -> int:

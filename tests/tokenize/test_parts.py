@@ -61,6 +61,17 @@ def test_all_cores_work_on_a_machine_with_the_memory_for_them(cores: int, availa
     assert plan(limit, None, cores, 2, NOTHING_MORE).workers == workers
 
 
+def test_workers_that_read_rows_may_keep_what_their_allocator_frees() -> None:
+    """Less was handed back and taken again: 24 times in 1.2 GB of parquet, which took a fifth longer."""
+    machine = Sample(0.0, 0.0, Memory(24 * GIB, 22 * GIB, 0, 0))
+    rows, kept = ReadingMemory(0, 80 * MIB), ReadingMemory(0, 80 * MIB, 160 * MIB)
+    budgets = [
+        plan(usual_limit_bytes(machine, 2, 2, 2, reading), 2, 2, 2, reading).worker_budget_bytes
+        for reading in (rows, kept)
+    ]
+    assert budgets[1] - budgets[0] == 160 * MIB
+
+
 def test_as_many_workers_as_asked_for_get_the_memory_they_need() -> None:
     machine = Sample(0.0, 0.0, Memory(4 * GIB, 2 * GIB, 0, 0))
     limit = usual_limit_bytes(machine, 6, 2, 2, NOTHING_MORE)

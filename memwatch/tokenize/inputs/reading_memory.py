@@ -13,6 +13,8 @@ MOST_FILES_LOOKED_AT = 16
 FEEDER_BYTES = 40 * MIB
 # For pyarrow and its buffers, measured.
 WORKER_BYTES = 80 * MIB
+# Of what pyarrow frees; a worker had up to 245 MiB where pyarrow held 50 (docs/MEASUREMENTS.md).
+KEPT_BYTES = 160 * MIB
 # Windows up to this are in the feeder's share.
 USUAL_WINDOW_BYTES = 8 * MIB
 
@@ -24,7 +26,7 @@ def reading_memory(inputs: list[Input], column: str) -> ReadingMemory:
     windowed = [source for source in inputs if source.packing in ("zstd", "xz")]
     windows = max(map(_window_bytes, some(windowed)), default=0)
     once += windows if windows > USUAL_WINDOW_BYTES else 0
-    return ReadingMemory(once if is_fed else 0, WORKER_BYTES if rows else 0)
+    return ReadingMemory(once if is_fed else 0, WORKER_BYTES if rows else 0, KEPT_BYTES if rows else 0)
 
 
 def some(sources: list[Input]) -> list[Input]:
