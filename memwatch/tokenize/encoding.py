@@ -295,7 +295,7 @@ class BlockEncoder:
 
 
 def _rows_with_marks(data: bytes, ends: npt.NDArray[np.int64]) -> bytes:
-    """Each row with a mark after it. By pyarrow, which reads the rows anyway: an object for each row took a third of the
+    """Each row with a mark after it. By pyarrow, which reads the rows anyway: an object for each took a third of the
     time where rows are words."""
     import pyarrow
     from pyarrow import compute
