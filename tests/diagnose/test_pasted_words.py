@@ -85,3 +85,38 @@ def test_the_largest_slab_cache_is_named() -> None:
     log = read_log([LogLine(1.0, "kernel", line) for line in lines])
     (finding,) = diagnose(Evidence(now_t=2.0, log=log, is_pasted=True)).findings
     assert "12.2 GiB was in slab caches of the kernel, the largest of them nf_conntrack with 8.7 GiB" in finding.what
+
+
+def test_a_slurm_job_without_a_number_is_not_called_a_container() -> None:
+    log = read_log([LogLine(1.0, "slurmstepd", "error: Exceeded job memory limit at some point.")])
+    (finding,) = diagnose(Evidence(now_t=2.0, log=log, is_pasted=True)).findings
+    assert finding.what.startswith("The memory limit of a Slurm job was reached")
+
+
+def test_the_oom_controller_of_talos_is_a_kill_also_without_its_victim() -> None:
+    line = '[talos] OOM controller triggered {"component": "controller-runtime"}'
+    killed = '[talos] Sending SIGKILL to cgroup {"cgroup": "/sys/fs/cgroup/kubepods/burstable/pod77f0"}'
+    log = read_log([LogLine(1.0, "kernel", line)])
+    (finding,) = diagnose(Evidence(now_t=2.0, log=log, is_pasted=True)).findings
+    assert (finding.cause, finding.confidence) == (Cause.DAEMON_KILL, Confidence.MEDIUM)
+    log = read_log([LogLine(1.0, "kernel", line), LogLine(1.1, "kernel", killed)])
+    (finding,) = diagnose(Evidence(now_t=2.0, log=log, is_pasted=True)).findings
+    assert "pod77f0" in finding.what
+
+
+def test_xid_45_alone_is_not_blamed_on_the_card() -> None:
+    """Every program that is killed on a card leaves one: there is nothing that compute-sanitizer could find."""
+    log = read_log([LogLine(1.0, "kernel", "NVRM: Xid (PCI:0000:01:00): 45, pid=7, name=python3, Ch 00000008")])
+    (finding,) = diagnose(Evidence(now_t=2.0, log=log, is_pasted=True)).findings
+    assert finding.confidence == Confidence.LOW
+    assert "no fault of the card" in finding.advice[0]
+
+
+def test_only_what_was_critical_is_shown_as_critical() -> None:
+    lines = [
+        "mce: CPU3: Core temperature above threshold, cpu clock throttled (total events = 1)",
+        "thermal thermal_zone0: critical temperature reached (105 C), shutting down",
+    ]
+    log = read_log([LogLine(float(t), "kernel", line) for t, line in enumerate(lines, 1)])
+    (finding,) = diagnose(Evidence(now_t=2.0, log=log, is_pasted=True)).findings
+    assert len(finding.evidence) == 1

@@ -43,7 +43,7 @@ _XIDS = {
 _OTHER_XID = "which NVIDIA's catalogue of Xid errors explains"
 _FOLLOWS = 45  # a program was ended because another error came before
 _WAITED = re.compile(r"(?i)page ?flip timed out|wait on fence")  # who waited says so, not the card's own driver
-_OWN_FAULT = {13, 31, 32, 43, 45, 69}  # of the program on the card; the card is well
+_OWN_FAULT = {13, 31, 32, 43, 69}  # of the program on the card; the card is well
 _MEMORY_DAMAGE = {48, 63, 64, 92, 94, 95, 140}
 _LINK = {74, 121, *range(144, 151)}
 
@@ -90,7 +90,7 @@ def gpu_error_findings(evidence: Evidence) -> list[Finding]:
             Cause.GPU_XID,
             f"The graphics card reported an error{by}.",
             sentence([meaning, "Xid 45 only follows it" if followed else None]),
-            Confidence.HIGH,
+            Confidence.LOW if telling == [_FOLLOWS] else Confidence.HIGH,
             tuple(shown),
             _xid_advice(set(telling)),
             min(known_t, default=None),
@@ -104,6 +104,11 @@ def _error(event: GpuError) -> str:
 
 
 def _xid_advice(codes: set[int]) -> tuple[str, ...]:
+    if codes == {_FOLLOWS}:
+        return (
+            "journalctl -k -b | grep -i -E 'xid|oom|killed process': shows what ended the program; Xid 45 alone is no"
+            " fault of the card: it also follows a kill or Ctrl-C.",
+        )
     if codes and codes <= _OWN_FAULT:
         return ("The program on the card is at fault, or its driver: update both; compute-sanitizer finds the place.",)
     if codes & _MEMORY_DAMAGE:

@@ -1,4 +1,4 @@
-"""OOM kills in the words of who runs the job: systemd, Slurm, Kubernetes, Docker."""
+"""OOM kills in the words of who runs the job: systemd, Slurm, Kubernetes, Docker, Talos."""
 
 from memwatch.diagnose.causes.oom import WHICH_LIMIT, WHICH_VICTIM, WHO_HELD
 from memwatch.diagnose.causes.oom_holder import ONE_INCIDENT_S
@@ -47,9 +47,10 @@ def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evide
         return _eviction_finding(kills)
     if manager == Manager.SHELL:
         return _sigkill_finding(kills)
-    names = listed(
-        [chosen(name) for name in dict.fromkeys(kill.what for kill in kills if kill.what)] or ["a container"]
-    )
+    if manager == Manager.TALOS:
+        return _talos_finding(kills)
+    named = [chosen(name) for name in dict.fromkeys(kill.what for kill in kills if kill.what)]
+    names = listed(named or ["a container"])
     known_t = [kill.t for kill in kills if kill.t is not None]
     shown = (f"{manager.value}'s own words, {times(len(kills))}",)
     start_t, end_t = min(known_t, default=None), max(known_t, default=None)
@@ -76,9 +77,10 @@ def _managed_finding(manager: Manager, kills: list[ManagedKill], evidence: Evide
         )
     if manager == Manager.SLURM:
         job = chosen(kills[0].what.partition(".")[0] or "JOB")
+        step = f"the Slurm job step {names}" if named else "a Slurm job"
         return Finding(
             Cause.CGROUP_LIMIT,
-            f"The memory limit of the Slurm job step {names} was reached and the kernel killed a process of it.",
+            f"The memory limit of {step} was reached and the kernel killed a process of it.",
             f"The job took more than its --mem; Slurm counted {times(len(kills))}.",
             Confidence.HIGH,
             shown,
@@ -162,4 +164,20 @@ def _eviction_finding(kills: list[ManagedKill]) -> Finding:
         ("kubectl describe node NODE: compare requests with use; raise resources.requests.memory of the pod.",),
         min(known_t, default=None),
         max(known_t, default=None),
+    )
+
+
+def _talos_finding(kills: list[ManagedKill]) -> Finding:
+    """It acted, and the line that names the cgroup is cut off."""
+    known_t = [kill.t for kill in kills if kill.t is not None]
+    return Finding(
+        Cause.DAEMON_KILL,
+        f"The OOM controller of Talos was triggered {times(len(kills))}: it kills a cgroup when memory is short.",
+        "It acts on memory pressure, before the kernel has to kill; what it killed is not in this log.",
+        Confidence.MEDIUM,
+        (f"Talos' own words, {times(len(kills))}",),
+        ("talosctl -n NODE dmesg | grep -A2 'OOM controller triggered': names the cgroup and its processes.",),
+        min(known_t, default=None),
+        max(known_t, default=None),
+        (WHICH_VICTIM, WHO_HELD),
     )

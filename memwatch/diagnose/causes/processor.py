@@ -115,7 +115,11 @@ def overheating_findings(evidence: Evidence) -> list[Finding]:
                 "The machine shut itself down because it was too hot (critical temperature).",
                 "The kernel powers off at once to protect the hardware; programs are ended without a warning.",
                 Confidence.HIGH,
-                tuple(f"kernel log{moment(event.t, evidence.now_t)}: critical temperature" for event in events[:2]),
+                tuple(
+                    f"kernel log{moment(event.t, evidence.now_t)}: critical temperature"
+                    for event in events
+                    if event.is_shutdown
+                )[:2],
                 (
                     "sensors: shows the temperatures. Clean the cooler, and limit the clock: cpupower frequency-set -u"
                     " 2GHz.",

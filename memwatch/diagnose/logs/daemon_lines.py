@@ -42,6 +42,7 @@ _KILLS = tuple(
         ),
         (Manager.YARN, r"is running (?:\d+B )?beyond the '?(?:PHYSICAL|VIRTUAL|physical|virtual)'? memory limits?"),
         (Manager.ECS, r"OutOfMemoryError: Container killed due to memory usage"),
+        (Manager.TALOS, r"\[talos\] OOM controller triggered"),
         (Manager.CONDOR, r"Job has gone over (?:cgroup )?memory limit of (?P<size>\d+ \w+)"),
     )
 )

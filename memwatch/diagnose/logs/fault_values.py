@@ -125,6 +125,7 @@ class Manager(StrEnum):
     CONDOR = "HTCondor"
     YARN = "YARN"
     ECS = "Amazon ECS"
+    TALOS = "Talos"
     SHELL = "the shell, or the job itself"
 
 

@@ -58,7 +58,7 @@ def _stamp(stamp: str) -> float:
         return float(stamp)
     # Python reads microseconds; Talos writes nanoseconds.
     trimmed = re.sub(r"([.,]\d{6})\d+", r"\1", stamp.strip().replace(",", "."))
-    return datetime.fromisoformat(trimmed).timestamp()
+    return datetime.fromisoformat(trimmed.replace(" UTC", "Z")).timestamp()
 
 
 def _month(name: str) -> int | None:

@@ -30,19 +30,31 @@ LEAST_CUT_LINES = 3
 CUT_SHARE = 0.6  # of the long lines: where so many have one length, a terminal cut them there
 
 _QUOTE = re.compile(r"(?:\+?>|\||//|#(?= *\[ *\d+\.\d))+ ?")
-_NUMBER = re.compile(r"\d{1,6}[:.)]? +(?=<\d>|\[ *\+?\d+\.\d+\]|\[[^\]]*\d\d:\d\d)")
-# Also the address that talosctl puts before, and the name of journalctl -o verbose and json-pretty.
-_LEVEL = re.compile(
-    r"<\d{1,2}>|\[[A-Z]\] |(?:kern|user|daemon) *: *[a-z]+ *: |(?:\d{1,3}\.){3}\d{1,3}: |\"?MESSAGE\"? ?[=:] ?\"?"
+_NUMBER = re.compile(
+    r"\d{1,6}[:.)]? +(?=<\d>|\[ *\+?\d+\.\d+\]|\[[^\]]*\d\d:\d\d|[^\W\d_]{3,5}\.? +\d{1,2} \d\d:\d\d:|"
+    r"\d{4}-\d\d-\d\d[T ])"
 )
+# Also the address or name that talosctl puts before, and the name of journalctl -o verbose and json-pretty.
+_LEVEL = re.compile(
+    r"<\d{1,2}>|\[[A-Z]\] |(?:kern|user|daemon) *: *[a-z]+ *: |(?:\d{1,3}\.){3}\d{1,3}: |"
+    r"[\w.-]+: (?=(?:kern|user|daemon) *: )|\"?MESSAGE\"? ?[=:] ?\"?"
+)
+# journalctl -o verbose, export and json-pretty have the time of an entry on a line of its own, before its MESSAGE.
+_ENTRY_TIME = re.compile(r"\s*\"?__REALTIME_TIMESTAMP\"? ?[=:] ?\"?(?P<us>\d{15,17})\b")
+_ENTRY_MESSAGE = re.compile(r"\s*\"?MESSAGE\"? ?[=:]")
+_ENTRY_ENDS = re.compile(r"\s*[{}]?,?\s*$")
 _COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 _STAMP = re.compile(r"\[ *\d+\.\d{6}\] ")
-_UPTIME = re.compile(r"\[ *(?P<t>\d+\.\d+)\](?:\[ *[TC]\d+\])?(?: |$)|\[ *(?P<mark>\d+\.\d*)\] ")
+_UPTIME = re.compile(r"\[ *(?P<t>\d+\.\d+)(?: +< *\d+\.\d+>)?\](?:\[ *[TC]\d+\])?(?: |$)|\[ *(?P<mark>\d+\.\d*)\] ")
 _SINCE_LAST = re.compile(r"\[ *\+\d+\.\d+\] ?")
 _SHORT_DAY = re.compile(r"\[[A-Z][a-z]{2}\d{1,2} \d\d:\d\d\] ?")  # dmesg --human
 _ISO_BRACKET = re.compile(r"\[(?P<t>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\]]*)\]:? ?")
 _NAMED_DAY = re.compile(rf"\[(?P<inner>[^\]\[]*?{MONTH}[^\]\[]* {TIME} [^\]\[]*\d{{4}})\] ?")
 _ISO = re.compile(r"(?P<t>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?):?\s+")
+# journalctl -o short-full: "Tue 2026-11-17 14:31:02 UTC host kernel: text"; another zone's name says too little.
+_FULL = re.compile(
+    r"[^\W\d_]{2,4}\.? (?P<t>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: UTC)?)(?: [A-Z]{3,5}| [+-]\d\d)? "
+)
 _UNIX = re.compile(r"(?P<t>\d{9,11}\.\d+) (?=\S+ )")
 _DATE = re.compile(rf"(?:(?P<year>\d{{4}}) )?(?P<month>{MONTH}) {{1,2}}(?P<day>\d{{1,2}})[.,]? (?P<time>{TIME}):?\s+")
 _DAY_FIRST = re.compile(rf"(?P<day>\d{{1,2}})[.]? (?P<month>{MONTH}) (?:(?P<year>\d{{4}}) )?(?P<time>{TIME}):?\s+")
@@ -111,9 +123,16 @@ def pasted_lines(texts: Iterable[str], now_t: float) -> Iterator[LogLine]:
         first.reverse()
     width = _cut_width(first)
     is_cut = False  # the line before ends where the text was cut, in the middle of a word
+    entry_t: float | None = None
     for line in (part for text in chain(first, rest) for part in _one_by_one(text[:MOST_CHARACTERS])):
         was_cut, is_cut = is_cut, len(line.rstrip("\r\n")) == width
         peeled = peel(line, now_t)
+        if (entry := _ENTRY_TIME.match(line)) is not None:
+            entry_t = int(entry["us"]) / 1e6
+        elif _ENTRY_ENDS.match(line) is not None:
+            entry_t = None
+        elif peeled is not None and peeled.t is None and _ENTRY_MESSAGE.match(line) is not None:
+            peeled.t = entry_t
         if peeled is None:
             if held is not None:
                 yield _line(held)
@@ -175,7 +194,9 @@ def peel(text: str, now_t: float) -> _Peeled | None:
         line = _COLOUR.sub("", line)
     if "&" in line:
         line = unescape(line)
-    if line.lstrip().startswith("{") and (entry := _from_json(line, now_t)) is not None:
+    # journalctl -o json-sse has "data: " before each entry; a list of entries has brackets and commas around them.
+    entry_text = line.lstrip(" \t[,").removeprefix("data: ")
+    if entry_text.startswith("{") and (entry := _from_json(entry_text.rstrip(" ,]"), now_t)) is not None:
         return entry
     peeled = _Peeled(line)
     for _ in range(MOST_PREFIXES):
@@ -210,7 +231,7 @@ def _peel_one(peeled: _Peeled, bare: str, now_t: float) -> str | None:
         peeled.is_stamped = peeled.is_tagged = True
         peeled.uptime_s = int(match["us"][:18]) / 1e6
         return bare[match.end() :]
-    for pattern in (_ISO_BRACKET, _NAMED_DAY, _ISO, _UNIX, _CTIME, _DATE, _DAY_FIRST):
+    for pattern in (_ISO_BRACKET, _NAMED_DAY, _ISO, _FULL, _UNIX, _CTIME, _DATE, _DAY_FIRST):
         if (match := pattern.match(bare)) is not None:
             peeled.is_stamped = True
             peeled.t = time_of(match.groupdict(), now_t)

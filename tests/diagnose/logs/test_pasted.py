@@ -58,6 +58,12 @@ def one(text: str) -> LogLine:
         ("> > kernel: ", None),
         ("+> [11709.026736] ", 11709.026736),
         ("  12 [11709.026736] ", 11709.026736),
+        ("  12 Nov 16 07:19:03 desk kernel: [11709.026736] ", T),
+        ("  12: 2026-11-16T07:19:03+00:00 desk kernel: ", T),
+        ("[11709.026736 <    0.000010>] ", 11709.026736),
+        ("Mon 2026-11-16 07:19:03 UTC desk kernel: ", T),
+        ("Mon 2026-11-16 07:19:03.000000 CET desk kernel: ", T),
+        ("node-1: kern: warning: [2026-11-16T07:19:03.000000000Z]: ", T),
         ("12: [11709.026736] ", 11709.026736),
         ("[E] Nov 16 07:19:03 kernel: ", T),
         (" kern:     err: [2026-11-16T07:19:03.000000123Z]: ", T),
@@ -108,6 +114,25 @@ def test_a_message_of_journalctl_in_json() -> None:
     assert one(json.dumps(entry)) == LogLine(T, "kernel", TEXT)
     entry["MESSAGE"] = list(TEXT.encode())  # type: ignore[assignment]
     assert one(json.dumps(entry)) == LogLine(T, "kernel", TEXT)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        '{{\n\t"__REALTIME_TIMESTAMP" : "{us}",\n\t"MESSAGE" : "{text}"\n}}',
+        "__REALTIME_TIMESTAMP={us}\nMESSAGE={text}\n",
+        "Mon 2026-11-16 07:19:03.000000 UTC [s=a;i=1]\n    __REALTIME_TIMESTAMP={us}\n    MESSAGE={text}",
+        'data: {{"__REALTIME_TIMESTAMP":"{us}","MESSAGE":"{text}"}}\n',
+        '[{{"__REALTIME_TIMESTAMP":"{us}","MESSAGE":"{text}"}},',
+    ],
+    ids=["json-pretty", "export", "verbose", "json-sse", "list"],
+)
+def test_an_entry_of_journalctl_has_its_time_in_every_format(form: str) -> None:
+    """Two entries, the second without a time of its own: it does not get the first one's."""
+    text = form.format(us=int(T * 1e6), text=TEXT)
+    lines = [*pasted_lines([*text.split("\n"), "}", "", f"MESSAGE={TEXT}"], NOW_T)]
+    first, second = (line for line in lines if "Killed process" in line.text)
+    assert (first.t, second.t) == (T, None)
 
 
 def test_the_announcement_of_syslogd_is_no_line() -> None:
