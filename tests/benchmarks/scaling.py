@@ -7,6 +7,7 @@ there are: an engine that only waits, as long as gigatoken would take, lets 64 w
 the cost of all the rest.
 """
 
+import itertools
 import json
 import os
 import resource
@@ -35,7 +36,9 @@ HEADS = ("workers", "GB/s", "GB/s of the engines alone", "coordinator, CPU-s a G
 SIMULATED_BYTES_PER_S = 200e6
 BYTES_PER_TOKEN = 4
 SIMULATED_WORKERS = (4, 16, 64)
-LARGE_BYTES = 1_000_000_000
+# The start of a command is to be a small part of it.
+LARGE_BYTES = 2_000_000_000
+ROW_GROUP = 1000
 ROUNDS = 3
 # Of what the engines alone would do.
 KEEPS_UP = 0.8
@@ -116,7 +119,7 @@ def _ours_s(source: Path, out: Path, workers: str = "2") -> float:
 
 
 def _repeated(text: Path, folder: Path) -> Path:
-    """The corpus again and again, up to a GB, in the page cache."""
+    """The corpus again and again, up to two GB, in the page cache."""
     large = folder / "large.txt"
     with large.open("wb") as target:
         while target.tell() < LARGE_BYTES:
@@ -135,23 +138,30 @@ def _halves_of_text(text: Path, folder: Path) -> list[Path]:
 
 
 def _documents(text: Path, folder: Path) -> tuple[list[Path], Path, Path]:
-    """The documents of the text as a plain file for each of two processes, as jsonl, and as parquet."""
+    """The documents of the text as a plain file for each of two processes, as jsonl, and as parquet. One row group
+    is in memory at a time."""
     import pyarrow
     import pyarrow.parquet
 
-    every = list(documents(str(text)))
-    halves = []
-    for number in range(2):
-        mine = [document.encode() for document in every[number::2]]
-        halves.append(folder / f"documents{number}")
-        halves[-1].write_bytes(b"".join(mine))
-        np.array([len(document) for document in mine], np.int64).tofile(f"{halves[-1]}.lengths")
+    halves = [folder / f"documents{number}" for number in range(2)]
+    lengths: list[list[int]] = [[], []]
     jsonl, parquet = folder / "documents.jsonl", folder / "documents.parquet"
-    with jsonl.open("w", encoding="utf-8") as file:
-        for number, document in enumerate(every):
-            file.write(json.dumps({"text": document, "id": number}, ensure_ascii=False) + "\n")
-    table_of = pyarrow.table({"text": every, "id": list(range(len(every)))})
-    pyarrow.parquet.write_table(table_of, parquet, row_group_size=1000, compression="zstd")
+    schema = pyarrow.schema({"text": pyarrow.string(), "id": pyarrow.int64()})
+    every = enumerate(documents(str(text)))
+    with (
+        halves[0].open("wb") as even,
+        halves[1].open("wb") as odd,
+        jsonl.open("w", encoding="utf-8") as lines,
+        pyarrow.parquet.ParquetWriter(parquet, schema, compression="zstd") as rows,
+    ):
+        while group := list(itertools.islice(every, ROW_GROUP)):
+            for number, document in group:
+                lengths[number % 2].append((even, odd)[number % 2].write(document.encode()))
+                lines.write(json.dumps({"text": document, "id": number}, ensure_ascii=False) + "\n")
+            numbers, texts = zip(*group, strict=True)
+            rows.write_table(pyarrow.table({"text": texts, "id": numbers}, schema))
+    for half, sizes in zip(halves, lengths, strict=True):
+        np.array(sizes, np.int64).tofile(f"{half}.lengths")
     return halves, jsonl, parquet
 
 
