@@ -16,6 +16,7 @@ from memwatch.tokenize.engine_memory import longest_document_bytes, may_grow
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.messages import ReadTask
+from memwatch.tokenize.pagecache import STEP_BYTES
 from memwatch.tokenize.plan import WORST_GROWTH_BYTES
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.segment_encoder import OpenFiles, Piece, encode_blocks, encode_segment
@@ -120,4 +121,15 @@ class SegmentEncoding:
             start = ReadPosition(segment.input)
             return encode_blocks(self._opener.open(start), self._encoder, source, start, DEFAULT_BLOCK_BYTES)
         task = ReadTask(0, segment.input, segment.begin, segment.end)
-        return encode_segment(self._opener, self._encoder, task, self._files, DEFAULT_BLOCK_BYTES)
+        pieces = encode_segment(self._opener, self._encoder, task, self._files, DEFAULT_BLOCK_BYTES)
+        return self._dropped_behind(pieces, source, segment.begin) if source.is_plain else pieces
+
+    def _dropped_behind(self, pieces: Iterator[Piece], source: Input, begin: int) -> Iterator[Piece]:
+        """What was read is dropped from the page cache. The segment before may be read by another process just now."""
+        dropped = begin
+        for piece in pieces:
+            yield piece
+            at = piece.block.after.offset
+            if at - dropped >= STEP_BYTES:
+                self._files.get(source).forget(max(dropped, begin + STEP_BYTES), at)
+                dropped = at

@@ -86,8 +86,6 @@ def encode_segment(
         raise BadInput(str(error)) from error
     try:
         yield from encode_blocks(blocks, encoder, source, position, block_bytes, began_s)
-        if source.is_plain:
-            file.forget(max(task.begin, STEP_BYTES), task.end)
     finally:
         blocks.close()
 
@@ -110,7 +108,7 @@ def encode_slice(
         raise BadInput(str(error)) from error
     if start < stop:
         yield from encode_blocks(blocks, encoder, source, position, block_bytes, began_s)
-    file.forget(max(begin, STEP_BYTES), end)
+    file.forget(begin + STEP_BYTES, end)  # The slices before it belong to other batches.
 
 
 def encode_blocks(

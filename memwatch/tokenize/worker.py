@@ -27,6 +27,7 @@ from memwatch.tokenize.engines import choose
 from memwatch.tokenize.feeder import ROW_END_BYTES, ROW_END_TYPE
 from memwatch.tokenize.formats.format_registry import has_index
 from memwatch.tokenize.inputs.checksum import Checksum
+from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.messages import (
     BatchTask,
     BlockFailed,
@@ -86,6 +87,7 @@ class EncodedBlock:
         self.records = 0
         self.bad: list[tuple[str, int, str]] = []
         self._checksum = Checksum()
+        self.read_range: tuple[Input, int, int] | None = None  # of a plain input
         self.file_position = self._base = 0
         self.reading_s = self.encoding_s = 0.0
 
@@ -252,6 +254,8 @@ class Worker:
                 for piece in encode_segment(self._opener, self._encoder, task, self._files, self._block_bytes):
                     block.add(piece)
                     self._keep_budget()
+                source = self._opener.inputs[task.input]
+                block.read_range = (source, task.begin, task.end) if source.is_plain else None
             else:
                 block.add(self._slot_piece(task))
                 if self._seed is not None:
@@ -284,6 +288,11 @@ class Worker:
     def _write(self, place: WritePlace) -> None:
         began_s = time.monotonic()
         block = self._held.pop(place.number)
+        if block.read_range is not None:
+            # Places are given in order, so nobody has to read this or anything before it. When it was encoded, another
+            # worker was still reading the blocks before it: dropped too early, they were read from disk again.
+            source, begin, end = block.read_range
+            self._files.get(source).forget(begin, end)
         for split, places in (("train", place.train), ("val", place.val)):
             self._held_bytes -= block.nbytes(split)
             for path, offset, start, end in places:

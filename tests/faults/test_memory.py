@@ -6,6 +6,7 @@ What is measured here is small (half a GiB at the most), and each job would stop
 import gzip
 import json
 import random
+import resource
 import subprocess
 import sys
 import time
@@ -137,9 +138,13 @@ def big_text(real_text: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 def test_neither_input_nor_output_fills_the_page_cache(big_text: Path, tmp_path: Path) -> None:
-    assert cached_bytes(big_text) > 100 * MIB, "the text was just written and should be cached"
+    size_bytes, were_cached = big_text.stat().st_size, cached_bytes(big_text)
+    assert were_cached > 100 * MIB, "the text was just written and should be cached"
+    blocks_before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
     command = [sys.executable, "-m", "memwatch", "run", "--ui", "none", "tokenize", str(big_text)]
     assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0
+    from_disk = (resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock - blocks_before) * 512
+    assert from_disk < size_bytes - were_cached + size_bytes // 10, "dropped before another worker had read it"
     assert cached_bytes(big_text) < 32 * MIB
     assert (tmp_path / "train.bin").stat().st_size > 300 * MIB
     assert cached_bytes(tmp_path / "train.bin") < 32 * MIB

@@ -62,6 +62,8 @@ class PlainFile:
             advise(self._fd, start, end, "POSIX_FADV_WILLNEED")
 
     def forget(self, start: int, end: int) -> None:
+        """Drop a range from the page cache that nobody will read again, and what is left of the range before it
+        (pagecache.forget): whoever calls knows that nobody else has that still to read."""
         if self._fd >= 0:
             forget(self._fd, start, end)
 
