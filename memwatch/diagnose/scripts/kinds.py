@@ -58,7 +58,9 @@ PARQUET = re.compile(
 )
 # An array or a model's objects, read at once.
 OBJECTS = re.compile(
-    r"joblib\.load|(?:scipy\.io|sio)\.(?:loadmat|mmread)|(?:KeyedVectors|Word2VecKeyedVectors)\.load_word2vec_format"
+    r"joblib\.load|(?:scipy\.io|sio)\.(?:loadmat|mmread)|(?:KeyedVectors|Word2VecKeyedVectors)\.load_word2vec_format|"
+    r"(?:\w+\.)*loadarff|laspy\.read|(?:gpd|geopandas)\.read_\w+|(?:sc|scanpy|ad|anndata)\.read(?:_\w+)?|"
+    r"(?:o3d|open3d)\.io\.read_(?!image)\w+|xr\.load_\w+|mne\.io\.read_\w+"
 )
 _ARRAY_LOADERS = {"np.load", "np.loadtxt", "np.genfromtxt", "np.fromfile"}
 _LOADS = re.compile(
@@ -79,15 +81,17 @@ _ABOUT_DATA = {"shape", "columns", "dtypes", "dtype", "size", "empty", "name", "
                "num_rows", "ndim", "nbytes", "schema", "info"}  # fmt: skip
 LISTINGS = {"listdir", "glob", "iglob", "rglob", "walk", "scandir", "iterdir"}
 _SAME_PIECES = {"tqdm", "iter", "reversed", "auto_tqdm"}  # what goes through them stays what it is
+_IN_MEMORY = {"StringIO", "BytesIO"}
 _SAME_TEXT = {"decompress", "decode", "sub", "normalize", "unescape", "fix_text", "translate"}
 PARSERS = {f"{module}.loads" for module in ("json", "ujson", "orjson", "simplejson", "rapidjson", "pickle")}
 _LOADERS = {f"{module}.load" for module in ("json", "ujson", "simplejson", "rapidjson", "pickle", "cPickle", "dill")}
 
-OPENERS = {"open", "smart_open", "xopen", "zopen", "urlopen"}  # and whatever ends in .open
+OPENERS = {"open", "smart_open", "xopen", "zopen", "urlopen", "file_uploader"}  # and whatever ends in .open
 # One record after another, of a file or a service.
 _STREAMS = re.compile(
     r"(?:^|\.)(?:SeqIO|SimpleFastaParser|FastqGeneralIterator|AlignIO|SearchIO)\.parse$|ijson\.items$|"
-    r"(?:srsly|jsonlines)\.(?:read_jsonl|open)$|(?:^|\.)(?:read_jsonl|iter_jsonl|iter_lines|iter_records|stream_\w+)$"
+    r"(?:srsly|jsonlines)\.(?:read_jsonl|open)$|(?:^|\.)(?:read_jsonl|iter_jsonl|iter_lines|iter_records|stream_\w+)$|"
+    r"(?:^|\.)[A-Z]\w*(?:Supplier|Iterator)$"  # of molecules, of web archives
 )
 FINDERS = {"re.findall", "re.split", "regex.findall", "regex.split"}
 READERS = {"read", "readlines", "read_text", "read_bytes"}
@@ -125,7 +129,7 @@ def kind_of(node: ast.expr, names: Names) -> Kind | None:
         return Kind.TOKENS
     if isinstance(node, ast.BinOp):
         kinds = {kind_of(node.left, names), kind_of(node.right, names)}
-        return next((kind for kind in (Kind.WHOLE, Kind.ENCODED) if kind in kinds), None)
+        return next((kind for kind in (Kind.WHOLE, Kind.TOKENS, Kind.ENCODED) if kind in kinds), None)
     if isinstance(node, ast.ListComp):
         if kind_of(node.generators[0].iter, names) == Kind.FILES and (
             isinstance(node.elt, ast.Name) or _is_of_path(node.elt)
@@ -170,8 +174,10 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
         return Kind.TOKENS
     if name in _ARRAY_LOADERS and keyword_of(node, "mmap_mode") is None and not is_small(node):
         return Kind.TABLE
-    if is_join_of_held(node, names):
+    if is_join_of(node, (*HELD, Kind.FILE, Kind.STREAM), names):
         return Kind.WHOLE
+    if end == "fetchall":
+        return Kind.TOKENS
     if end in ("chain", "from_iterable"):
         chained = [each.value if isinstance(each, ast.Starred) else each for each in node.args]
         return Kind.TOKENS if any(kind_of(each, names) in HELD for each in chained) else None
@@ -199,6 +205,8 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     if (returned := names.get(f"{end}()")) is not None:
         return returned
     if is_encoder(node):
+        if _takes_kind(node, Kind.STREAM, names):
+            return Kind.STREAM  # encode_iterable(chunks)
         return Kind.TOKENS if takes_everything(node, names) else Kind.ENCODED
     if isinstance(node.func, ast.Attribute) and (kind := _kind_of_method(node, node.func, names)) is not None:
         return kind
@@ -238,10 +246,10 @@ def _kind_of_method(node: ast.Call, func: ast.Attribute, names: Names) -> Kind |
     return Kind.STREAM if inner in (Kind.WHOLE, Kind.TOKENS) and method == "keys" else None
 
 
-def is_join_of_held(node: ast.expr, names: Names) -> bool:
+def is_join_of(node: ast.expr, kinds: Collection[Kind], names: Names) -> bool:
     """' '.join(lines): all of them once more."""
     is_join = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "join"
-    return is_join and isinstance(node, ast.Call) and any(kind_of(each, names) in HELD for each in node.args)
+    return is_join and isinstance(node, ast.Call) and any(kind_of(each, names) in kinds for each in node.args)
 
 
 def _is_of_few_rows(node: ast.Call) -> bool:
@@ -267,7 +275,7 @@ def _wrapped(node: ast.Call, end: str, names: Names) -> Kind | None:
     """jsonlines.Reader(file), io.TextIOWrapper(dctx.stream_reader(file)): the same pieces, read by another object."""
     given = {kind_of(each, names) for each in node.args}
     if end[:1].isupper() or end.endswith(("reader", "Reader", "iter", "stream")):
-        return Kind.STREAM if given & {Kind.FILE, Kind.STREAM} else None
+        return Kind.STREAM if given & {Kind.FILE, Kind.STREAM} or (end in _IN_MEMORY and Kind.WHOLE in given) else None
     return Kind.WHOLE if Kind.WHOLE in given and end in _SAME_TEXT else None
 
 
@@ -294,12 +302,17 @@ def is_whole_read(node: ast.Call, names: Names) -> bool:
 
 
 def is_whole_json(node: ast.Call, names: Names) -> bool:
-    """json.load(f), pickle.load(f): the whole document as Python objects."""
+    """json.load(f), pickle.load(f), pickle.Unpickler(f).load(): the whole document as Python objects."""
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "load" and not node.args:
+        return kind_of(node.func.value, names) == Kind.STREAM
     return dotted(node.func) in _LOADERS and any(kind_of(each, names) == Kind.FILE for each in node.args)
 
 
 def is_room_for(node: ast.expr, names: Names) -> bool:
-    """[None] * len(rows): a place for each."""
+    """[None] * len(rows), np.zeros((len(rows), width)): a place for each."""
+    if isinstance(node, ast.Call) and dotted(node.func) in ("np.zeros", "np.empty", "np.ones", "np.full"):
+        shape = keyword_of(node, "shape") or next(iter(node.args), None)
+        return isinstance(shape, ast.Tuple) and len(shape.elts) > 1 and is_length_of_data(shape.elts[0], names)
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult) or not isinstance(node.left, ast.List):
         return False
     return is_length_of_data(node.right, names)
@@ -333,10 +346,18 @@ def holds_all(node: ast.ListComp, names: Names) -> bool:
     if not is_few(first.iter, names) and picks_by(node.elt, first, names):
         return True
     if is_data(first.iter, names) or kind_of(first.iter, names) == Kind.TOKENS:
-        return all(is_plain(test) for each in node.generators for test in each.ifs) or has_encoder(node)
+        tests = [test for each in node.generators for test in each.ifs]
+        return all(is_plain(test) or _is_of_lookup(test, node.elt) for test in tests) or has_encoder(node)
     if isinstance(node.elt, ast.Call) and not node.elt.args and dotted(node.elt.func).endswith((".result", ".get")):
         return not is_few(first.iter, names)
     return has_encoder(node) and _is_nested(node) and not is_bounded(first.iter)
+
+
+def _is_of_lookup(test: ast.expr, value: ast.expr) -> bool:
+    """[index[w] for w in words if w in index]: all that a vocabulary knows, which is nearly all."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.In) or not isinstance(value, ast.Subscript):
+        return False
+    return ast.dump(value.value) == ast.dump(test.comparators[0]) and ast.dump(value.slice) == ast.dump(test.left)
 
 
 def goes_through_files(node: ast.ListComp | ast.GeneratorExp, names: Names) -> bool:
@@ -407,9 +428,17 @@ def is_length_of_data(node: ast.expr, names: Names) -> bool:
 
 
 def reads_in_pieces(node: ast.AST, names: Names) -> bool:
+    """f.read(size), f.readline()"""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in ("read", "readline")
         and kind_of(node.func.value, names) in (Kind.FILE, Kind.STREAM)
     )
+
+
+def reads_a_record(node: ast.AST, names: Names) -> bool:
+    """game = read_game(f), part = pickle.load(f), row = next(rows): what is given the file at every turn reads on."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+        return False
+    return any(kind_of(each, names) in (Kind.FILE, Kind.STREAM) for each in node.value.args)

@@ -43,10 +43,8 @@ def pattern_of_call(node: ast.Call, names: Names, is_one_file: bool) -> Pattern 
         name in FINDERS and _takes(node, Kind.WHOLE, names)
     ):
         return Pattern.WHOLE_SPLIT
-    if (name in ARRAYS or name in OF_PARTS) and _takes(node, Kind.TOKENS, names):
-        return Pattern.LIST_TO_ARRAY
-    if name in OF_PARTS and _takes(node, Kind.STREAM, names):
-        return Pattern.LIST_TO_ARRAY  # pd.concat(pd.read_csv(path) for path in paths)
+    if name in ARRAYS | OF_PARTS and (_takes(node, Kind.TOKENS, names) or _takes(node, Kind.STREAM, names)):
+        return Pattern.LIST_TO_ARRAY  # np.array(rows), pd.concat(pd.read_csv(path) for path in paths)
     if _gathers_results(node, name, names):
         return Pattern.WORKER_RESULTS
     if method == "join" and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Constant):

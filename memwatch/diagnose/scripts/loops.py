@@ -15,6 +15,7 @@ from memwatch.diagnose.scripts.kinds import (
     is_load_of,
     kind_of,
     picks_by,
+    reads_a_record,
     reads_in_pieces,
 )
 
@@ -37,9 +38,13 @@ class Loop:
 
 def loop_of(node: ast.For | ast.AsyncFor | ast.While, names: Names) -> Loop:
     if isinstance(node, ast.While):
-        reads = any(reads_in_pieces(each, names) for each in ast.walk(node)) or is_length_of_data(node.test, names)
+        reads = is_length_of_data(node.test, names) or any(
+            reads_in_pieces(each, names) or reads_a_record(each, names) for each in ast.walk(node)
+        )
         given = {each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr)}
-        return Loop(reads, False, frozenset(let_go_in(node)), frozenset(given | _assigned(node)))
+        return Loop(
+            reads, _is_filled_up_to(node.test, names), frozenset(let_go_in(node)), frozenset(given | _assigned(node))
+        )
     gives = frozenset((set(names_in(node.target)) | _assigned(node)) - _counter_of(node))
     ends_soon = is_few(node.iter, names) or _is_ended_by_a_counter(node)
     targets = frozenset(names_in(node.target))
@@ -48,10 +53,19 @@ def loop_of(node: ast.For | ast.AsyncFor | ast.While, names: Names) -> Loop:
     is_range = isinstance(node.iter, ast.Call) and dotted(node.iter.func) == "range"
     counters = targets if is_range else frozenset(_counter_of(node))
     let_go, grows = frozenset(let_go_in(node)), frozenset(_grows_in(node))
-    picks = any(picks_by(statement, node, names) for statement in node.body)
+    is_part = isinstance(node.iter, ast.Subscript) and isinstance(node.iter.slice, ast.Slice)  # for key in keys[:k]
+    picks = not is_part and any(picks_by(statement, node, names) for statement in node.body)
     return Loop(
         is_data(node.iter, names) or picks, ends_soon, let_go, gives, over_files, grows, is_dataset, counters, targets
     )
+
+
+def _is_filled_up_to(test: ast.expr, names: Names) -> bool:
+    """while len(made) < number: ends soon; while len(done) < len(rows) does not."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Lt | ast.LtE):
+        return False
+    is_size = isinstance(test.left, ast.Call) and dotted(test.left.func) == "len"
+    return is_size and not is_length_of_data(test.comparators[0], names)
 
 
 def _counter_of(node: ast.For | ast.AsyncFor) -> set[str]:

@@ -13,11 +13,12 @@ from memwatch.diagnose.scripts.clearance import Doubt, doubts_in
 from memwatch.diagnose.scripts.expressions import dotted, has_encoder, is_encoder, is_plain, names_in, with_usual_names
 from memwatch.diagnose.scripts.hits import WORDS, Hit, NotFollowed, Pattern
 from memwatch.diagnose.scripts.kinds import (
+    HELD,
     Kind,
     goes_through_files,
     holds_all,
     is_data,
-    is_join_of_held,
+    is_join_of,
     is_loader,
     is_room_for,
     is_whole_read,
@@ -33,10 +34,10 @@ MOST_HITS = 50
 MOST_PASSES = 4  # of own functions that call each other, which have all been seen to settle in three
 SOURCE_CHARACTERS = 100
 
-_MAKERS = {"array", "asarray", "fromstring", "tensor", "loads", "split", "list", "tuple", "dict", "copy"}
+_MAKERS = {"array", "asarray", "fromstring", "tensor", "loads", "split", "list", "tuple", "dict", "copy", "float"}
 _GIVEN = (
     Kind.FILE, Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM, Kind.TABLE, Kind.EMPTY, Kind.EMPTY_LISTS,
-    Kind.EMPTY_MAP, Kind.FEW,
+    Kind.EMPTY_MAP, Kind.FEW, Kind.FILES,
 )  # fmt: skip
 # Harmless in a function that gets one file at a time, as is one text; a table of many is large by itself.
 _OF_ONE_PIECE = {Pattern.WHOLE_JSON, Pattern.WHOLE_XML, Pattern.WHOLE_ARRAY, Pattern.WHOLE_SPLIT}
@@ -114,8 +115,7 @@ class _Reader(ScopeVisitor):
         self._is_one_file = is_one_file
         if is_room_for(node.value, self._names):
             self.note(Pattern.RECORD_LIST, node)
-        if is_join_of_held(node.value, self._names):
-            self.note(Pattern.WHOLE_TEXT, node)
+        self._note_join(node.value)
         if isinstance(node.targets[0], ast.Name):
             self._made_of[node.targets[0].id] = node.value
         self._grown_by_sum(node)
@@ -125,15 +125,27 @@ class _Reader(ScopeVisitor):
             if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
                 self._filled(node, dotted(target.value), node.value)
 
+    def visit_Return(self, node: ast.Return) -> None:
+        super().visit_Return(node)
+        if node.value is not None:
+            self._note_join(node.value)
+
+    def _note_join(self, value: ast.expr) -> None:
+        if is_join_of(value, HELD, self._names):
+            self.note(Pattern.WHOLE_TEXT, value)
+
     def _filled(self, node: ast.AST, name: str, value: ast.expr) -> None:
         """records[key] = record, in a loop over the input: a dict of everything."""
         is_made = isinstance(value, ast.Call) and dotted(value.func).rpartition(".")[2] in _MAKERS
         is_new = isinstance(value, ast.Dict) or (
-            (is_made or isinstance(value, ast.Name | ast.Subscript))
+            (is_made or isinstance(value, ast.Name | ast.Subscript | ast.Tuple))
             and any(each in self._given() for each in names_in(value))
         )
-        if is_new and self._names.get(name) in _FILLED and self._is_through_all(name):
+        is_of_file = self._is_of_one_file(value) or kind_of(value, self._names) == Kind.ENCODED  # texts[name] = tokens
+        is_file = is_of_file and any(loop.over_files for loop in self._loops)
+        if is_new and self._names.get(name) in _FILLED and (self._is_through_all(name) or is_file):
             self.note(Pattern.RECORD_LIST, node)
+            self._names[name] = Kind.TOKENS
 
     def _given(self) -> frozenset[str]:
         return self._loops[-1].gives if self._loops else frozenset()
@@ -217,11 +229,10 @@ class _Reader(ScopeVisitor):
             if pattern is not None and not (pattern == Pattern.WORKER_RESULTS and node is self._discarded):
                 self.note(pattern, node)
 
-    def _reads(self, node: ast.AST) -> bool:
-        return any(isinstance(each, ast.Call) and is_whole_read(each, self._names) for each in ast.walk(node))
-
     def _encodes_all(self, node: ast.Call, name: str) -> bool:
         """Of an own function, as far as it makes a list of everything out of a text."""
+        if self._is_per_piece:
+            return False
         if name not in self._parameters:
             return takes_everything(node, self._names)
         is_of_text = any(kind_of(each, self._names) == Kind.WHOLE for each in node.args)
@@ -294,7 +305,10 @@ class _Reader(ScopeVisitor):
         is_of_piece = self._is_per_piece and not over_data
         if encodes and not is_of_piece and not all(loop.is_bounded for loop in self._loops):
             self.note(Pattern.TOKEN_LIST, node)
-        elif over_data and of_the_loop and all(map(is_plain, self._tests)):
+        # if mode == "train" takes all or nothing: it does not look at the piece.
+        elif (
+            over_data and of_the_loop and all(is_plain(test) or not given & set(names_in(test)) for test in self._tests)
+        ):
             self.note(Pattern.WHOLE_TEXT if kind == Kind.EMPTY_TEXT else Pattern.RECORD_LIST, node)
         elif over_data and of_the_loop:
             self._not_followed(node, f"{name} takes in what passes a test, and how much that is does not show")

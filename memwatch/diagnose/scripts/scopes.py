@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 
 from memwatch.diagnose.scripts.expressions import dotted, has_encoder, names_in
-from memwatch.diagnose.scripts.kinds import HELD, Kind, is_loader, kind_of
+from memwatch.diagnose.scripts.kinds import DATA, HELD, Kind, is_loader, is_whole_read, kind_of
 from memwatch.diagnose.scripts.loops import Loop, let_go_in, loop_of
 
 Given = Mapping[tuple[str, str], Kind]  # what own functions are given: function and parameter
@@ -28,7 +28,7 @@ _REDUCING = {
     "choice",
 }
 _LOADS = re.compile(r"(?i)load|read|extract|convert|parse|to_?(?:text|string)")
-_RETURNED = (Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM, Kind.TABLE, Kind.ONE_FILE)
+_RETURNED = (Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM, Kind.TABLE, Kind.ONE_FILE, Kind.FILES)
 
 
 class ScopeVisitor(ast.NodeVisitor):
@@ -65,7 +65,7 @@ class ScopeVisitor(ast.NodeVisitor):
         called = self._class if node.name == "__init__" and self._class else node.name
         for argument in (*node.args.args, *node.args.kwonlyargs):
             self._names.pop(argument.arg, None)
-            kind = self._given_to.get((called, argument.arg)) or _annotated(argument)
+            kind = self._given_to.get((called, argument.arg)) or _annotated(argument) or _read_in(node, argument.arg)
             if kind is not None and not self._is_per_piece:
                 self._names[argument.arg] = kind
         self._names.pop("return", None)
@@ -86,6 +86,11 @@ class ScopeVisitor(ast.NodeVisitor):
         if any(loop.over_data and not loop.is_bounded for loop in self._loops):
             self._names["return"] = Kind.STREAM
 
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> None:
+        self.generic_visit(node)
+        if (kind := kind_of(node.value, self._names)) in (*DATA, Kind.FILES):
+            self._names["return"] = Kind.FILES if kind == Kind.FILES else Kind.STREAM
+
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Return(self, node: ast.Return) -> None:
@@ -94,7 +99,7 @@ class ScopeVisitor(ast.NodeVisitor):
         if isinstance(node.value, ast.Tuple) and any(kind_of(each, self._names) in HELD for each in node.value.elts):
             kind = Kind.TOKENS  # return texts, labels
         if kind in _RETURNED and self._function is not None:
-            self._names["return"] = kind
+            self._names["return"] = Kind.ONE_FILE if self._is_per_piece and kind in HELD else kind
 
     def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
         for item in node.items:
@@ -131,8 +136,9 @@ class ScopeVisitor(ast.NodeVisitor):
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
             for each, its_value in zip(target.elts, value.elts, strict=True):
                 self._bind(each, its_value)
-        elif isinstance(target, ast.Tuple) and kind_of(value, self._names) in (Kind.TOKENS, Kind.WHOLE):
-            self._names |= dict.fromkeys(names_in(target), Kind.TOKENS)  # texts, labels = load(path)
+        elif isinstance(target, ast.Tuple) and (kind := self._bound_kind(value)) in (*HELD, Kind.ONE_FILE):
+            # texts, labels = load(path); sound, rate = load(name), in a loop over files
+            self._names |= dict.fromkeys(names_in(target), Kind.ONE_FILE if kind == Kind.ONE_FILE else Kind.TOKENS)
 
     def _changed_kind(self, name: str, value: ast.expr) -> Kind | None:
         """text = clean(text), df = df.replace(...): still all of it, unless it was counted or picked from."""
@@ -146,16 +152,21 @@ class ScopeVisitor(ast.NodeVisitor):
         if self._is_per_piece or any(loop.over_files for loop in self._loops):
             if kind in (Kind.WHOLE, Kind.TABLE) or (isinstance(value, ast.Call) and is_loader(dotted(value.func))):
                 return Kind.ONE_FILE
-            if kind is None and (self._is_of_one_file(value) or self._loads_a_file(value)):
+            if kind is None and (self._is_of_one_file(value) or self._loads_a_file(value) or self._reads(value)):
                 return Kind.ONE_FILE
             if kind is None and isinstance(value, ast.Call) and has_encoder(value):
                 return Kind.ENCODED
         return kind
 
+    def _reads(self, node: ast.AST) -> bool:
+        return any(isinstance(each, ast.Call) and is_whole_read(each, self._names) for each in ast.walk(node))
+
     def _loads_a_file(self, value: ast.expr) -> bool:
-        """text = pdf_to_string(name), in a loop over the names of files."""
+        """text = pdf_to_string(name), game = read_game(f), in a loop over the names of files."""
         if not isinstance(value, ast.Call) or _LOADS.search(dotted(value.func).rpartition(".")[2]) is None:
             return False
+        if any(kind_of(each, self._names) == Kind.FILE for each in value.args):
+            return True
         return any(self._names.get(name) == Kind.FILES for each in value.args for name in names_in(each))
 
     def _is_of_one_file(self, value: ast.expr) -> bool:
@@ -200,3 +211,9 @@ class ScopeVisitor(ast.NodeVisitor):
 def _annotated(argument: ast.arg) -> Kind | None:
     """df: pd.DataFrame"""
     return Kind.TABLE if argument.annotation is not None and dotted(argument.annotation).endswith("DataFrame") else None
+
+
+def _read_in(function: ast.AST, name: str) -> Kind | None:
+    """def save(upload): ... upload.read() ...: what is read without a size is a file, whatever it is called."""
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call) and not node.args]
+    return Kind.FILE if any(dotted(node.func) in (f"{name}.read", f"{name}.readlines") for node in calls) else None
