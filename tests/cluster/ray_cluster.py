@@ -28,9 +28,10 @@ class RayCluster:
         self.address: str = self._answer()["address"]
         self.nodes: list[int] = []
 
-    def add_node(self, cgroup: Path | None = None, core: int | None = None) -> int:
-        """In this memory cgroup, on this core; else as the tests themselves."""
-        self._order(do="add", cgroup=None if cgroup is None else str(cgroup), core=core)
+    def add_node(self, cgroup: Path | None = None, core: int | None = None, is_like_a_machine: bool = False) -> int:
+        """In this memory cgroup, on this core; else as the tests themselves. A node that is a machine has a log monitor
+        of its own; the nodes of a test need none."""
+        self._order(do="add", cgroup=None if cgroup is None else str(cgroup), core=core, log_monitor=is_like_a_machine)
         node: int = self._answer()["node"]
         self.nodes.append(node)
         return node

@@ -1,6 +1,7 @@
 """A Ray cluster on this machine in a process of its own, which takes commands: a JSON line in, a JSON line out.
 
-    {"do": "add", "cgroup": PATH or null, "core": N or null}    start a node with one CPU; answers {"node": N}
+    {"do": "add", "cgroup": PATH or null, "core": N or null, "log_monitor": BOOL}
+                                             start a node with one CPU; answers {"node": N}
     {"do": "kill", "node": N}                kill all processes of a node, as a machine that loses power
 
 Not in the process of the tests: Ray leaves processes and sockets for the garbage collector.
@@ -35,7 +36,7 @@ def main() -> None:
         for line in sys.stdin:
             order = json.loads(line)
             if order["do"] == "add":
-                nodes[len(nodes)] = _added(cluster, order["cgroup"], order["core"])
+                nodes[len(nodes)] = _added(cluster, order["cgroup"], order["core"], order["log_monitor"])
                 answer = {"node": len(nodes) - 1}
             else:
                 cluster.remove_node(nodes[order["node"]], allow_graceful=False)
@@ -46,7 +47,7 @@ def main() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _added(cluster: Any, cgroup: str | None, core: int | None) -> Any:
+def _added(cluster: Any, cgroup: str | None, core: int | None, log_monitor: bool) -> Any:
     """Whatever is started while this process is in the cgroup and on the core stays there."""
     cores = os.sched_getaffinity(0)
     if core is not None:
@@ -55,7 +56,7 @@ def _added(cluster: Any, cgroup: str | None, core: int | None) -> Any:
     if inside is not None:
         inside.write_text(str(os.getpid()))
     try:
-        return cluster.add_node(num_cpus=1, object_store_memory=STORE_BYTES)
+        return cluster.add_node(num_cpus=1, object_store_memory=STORE_BYTES, include_log_monitor=log_monitor)
     finally:
         os.sched_setaffinity(0, cores)
         if inside is not None:
