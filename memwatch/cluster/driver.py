@@ -54,7 +54,7 @@ class SegmentDriver:
 
     @property
     def progress(self) -> RunProgress:
-        running = min(len(self._under_way), self._pool.slots)
+        running = min(len(self._under_way), self._pool.most_running)
         return RunProgress(self._segments, self._done, self._failed, self._tokens, running, self._retried)
 
     @property

@@ -33,6 +33,7 @@ class GuardedTokenizer:
     def __init__(self, task: SegmentTask, node: str, guard_options: list[str]) -> None:
         self.made_for = _run_of(task)
         self.done_bytes = 0  # of the segments before this one
+        self.when_exited: Callable[[], None] = lambda: None  # called from a thread of its own
         self._busy = threading.Lock()
         self._left = ExitStack()
         folder = self._left.enter_context(task_folder())
@@ -53,8 +54,8 @@ class GuardedTokenizer:
         return self._process.poll() is None and self.made_for == _run_of(task)
 
     def made(self, number: int, step: Callable[[], None]) -> dict[str, Any] | None:
-        """What became of the segment; None if the tokenizer had exited before it received the number. Calls `step`
-        every second."""
+        """What became of the segment; None if the tokenizer had exited before it received the number. Calls `step` when
+        the number is sent, and every second."""
         assert self._process.stdin is not None
         with self._busy:
             if self._process.stdin.closed:
@@ -83,6 +84,7 @@ class GuardedTokenizer:
         with suppress(BrokenPipeError):
             self._process.stdin.write(f"{number}\n".encode())
             self._process.stdin.flush()
+        step()
         lines: list[dict[str, Any]] = []
         data, out = b"", self._process.stdout.fileno()
         while len(lines) < 2:
@@ -108,6 +110,7 @@ class GuardedTokenizer:
     def _clean_up(self) -> None:
         self._process.wait()
         with self._busy:
+            self.when_exited()
             for pipe in (self._process.stdin, self._process.stdout):
                 if pipe is not None:
                     with suppress(OSError):

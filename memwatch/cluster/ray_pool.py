@@ -31,16 +31,26 @@ class RayPool:
         )(run_segment)
         self._numbers: dict[Any, int] = {}
         self._most_tasks = most_tasks
-        self._slots = LEAST_TASKS
+        self._cpus = 0
         self._looked_s = float("-inf")
 
     @property
     def slots(self) -> int:
+        return self._limited(max(TASKS_A_CPU * self._cpus_now(), LEAST_TASKS))
+
+    @property
+    def most_running(self) -> int:
+        return self._limited(self._cpus_now())
+
+    def _limited(self, tasks: int) -> int:
+        return tasks if self._most_tasks is None else min(tasks, self._most_tasks)
+
+    def _cpus_now(self) -> int:
         now = time.monotonic()
         if now >= self._looked_s + RESOURCES_EVERY_S:
             self._looked_s = now
-            self._slots = max(TASKS_A_CPU * int(self._ray.cluster_resources().get("CPU", 0)), LEAST_TASKS)
-        return self._slots if self._most_tasks is None else min(self._slots, self._most_tasks)
+            self._cpus = int(self._ray.cluster_resources().get("CPU", 0))
+        return self._cpus
 
     def submit(self, number: int, avoid: Collection[str]) -> None:
         options: dict[str, Any] = {"name": f"segment {number}"}

@@ -155,6 +155,11 @@ class RunFolder:
         except FileNotFoundError:
             return None
 
+    @property
+    def has_plan(self) -> bool:
+        """From when the run is planned until it is finished."""
+        return self._exists(self.plan_address)
+
     def agree_on(self, plan: SharedPlan) -> SharedPlan:
         """Write the plan unless there is one, and return the one that is there."""
         self.store.put_if_absent(self.plan_address, plan.to_json())

@@ -11,7 +11,7 @@ from memwatch.cluster.kept_journals import KEEP_EVERY_S, KeptJournal
 from memwatch.cluster.nodes import NodeStatus, NodeWatch
 from memwatch.cluster.rank_run import RunProgress
 from memwatch.cluster.run_folder import RunFolder
-from memwatch.cluster.run_view import node_rows, seen_nodes
+from memwatch.cluster.run_view import node_rows, running_segments, seen_nodes
 from memwatch.errors import Interrupted, MemwatchError
 from memwatch.job import Channel
 from memwatch.model.node_rows import MOST_NODES, NodeRow
@@ -112,7 +112,7 @@ class RunReporter:
                 "rss_bytes": rss,
                 "segments": progress.segments,
                 "segments_done": len(progress.done),
-                "segments_running": max(progress.running, sum(len(row.running) for row in rows)),
+                "segments_running": max(progress.running, running_segments(rows, progress.done)),
                 "segments_retried": progress.retried,
                 "segments_failed": len(progress.failed),
                 "nodes": sum(row.state in ("working", "paused") for row in rows),

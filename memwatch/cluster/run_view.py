@@ -57,10 +57,15 @@ def segment_counts(nodes: Sequence[SeenNode], done: Collection[int], segments: i
     return {
         "segments": segments,
         "segments_done": len(done),
-        "segments_running": sum(len(row.running) for row in node_rows(nodes)),
+        "segments_running": running_segments(node_rows(nodes), done),
         "segments_retried": sum(node.status.retried for node in nodes),
         "segments_failed": len({number for node in nodes for number in node.status.failed}),
     }
+
+
+def running_segments(rows: Sequence[NodeRow], done: Collection[int]) -> int:
+    """A status is some seconds old: what it shows as running may be done."""
+    return sum(number not in done for row in rows for number in row.running)
 
 
 def run_lines(nodes: Sequence[SeenNode], done: Collection[int], sizes: Sequence[int]) -> list[str]:

@@ -43,6 +43,10 @@ class TaskPool(Protocol):
     def slots(self) -> int:
         """How many tasks may be under way: those that run, and some that wait."""
 
+    @property
+    def most_running(self) -> int:
+        """How many of them can run at a time."""
+
     def submit(self, number: int, avoid: Collection[str]) -> None:
         """`avoid` are machines on which this segment failed; they are used if there are no others."""
 

@@ -41,14 +41,16 @@ class TaskStatus:
         self._before_bytes = tokenizer.done_bytes
         self._past = _past.setdefault(task.out, _Past())
         self._past.tasks += 1
+        self._task_of_process = self._past.tasks
         self._status = NodeStatus(f"{node}-{os.getpid()}", host, None, None, 1, running=(task.number,), machine=node)
         self._journal = KeptJournal(self._folder, node, task.number, self._readings.path)
         self._started_s = self._kept_s = time.monotonic()
         self._beat_s = float("-inf")
-        self.step()
+        tokenizer.when_exited = self._show_idle
 
     def step(self) -> None:
-        """Called every second. A store that fails makes the view older, and does no harm."""
+        """Called when the tokenizer has begun, so that it does not wait for a store, and every second from then on. A
+        store that fails makes the view older, and does no harm."""
         now = time.monotonic()
         if now >= self._beat_s + self._task.beat_s:
             self._beat_s = now
@@ -60,19 +62,27 @@ class TaskStatus:
                 self._journal.keep()
 
     def end(self, is_done: bool) -> None:
+        """The end of a segment that is done is not announced: the next one is about to begin, and would wait for it."""
         past = self._past
         past.busy_s += time.monotonic() - self._started_s
         past.done_bytes += self._tokenizer.done_bytes - self._before_bytes
         self._before_bytes, self._readings.done_bytes = self._tokenizer.done_bytes, None
         past.done += is_done
         self._started_s = time.monotonic()
-        self._announce(replace(self._status, running=(), ended=True))
+        if not is_done:
+            self._announce(replace(self._status, running=(), ended=True))
         is_uneventful = is_done and self._readings.is_uneventful
         with suppress(MemwatchError, OSError):
             if past.tasks == 1 or not is_uneventful:
                 self._journal.keep()
             else:
                 self._journal.drop()
+
+    def _show_idle(self) -> None:
+        """The tokenizer has exited: no other task came. When the run is over, nothing is written to its folder."""
+        with suppress(MemwatchError, OSError):
+            if self._past.tasks == self._task_of_process and self._folder.has_plan:
+                self._announce(replace(self._status, running=(), ended=True))
 
     def _announce(self, status: NodeStatus) -> None:
         past, readings = self._past, self._readings

@@ -19,7 +19,7 @@ from memwatch.cluster.run_report import RunReporter
 from memwatch.cluster.segment_tasks import TaskResult
 from memwatch.errors import MemwatchError, UsageError
 
-SLOTS = 16
+SLOTS, RUNNING = 16, 5
 Outcome = Callable[[int, int], TaskResult]
 
 
@@ -31,6 +31,7 @@ class PretendedPool:
     """`outcome` is what becomes of the n-th attempt at a segment."""
 
     slots = SLOTS
+    most_running = RUNNING
 
     def __init__(self, outcome: Outcome = done) -> None:
         self.outcome = outcome
@@ -79,6 +80,19 @@ def test_every_segment_is_made_once_and_few_are_under_way(tmp_path: Path) -> Non
     assert pool.attempts == dict.fromkeys(range(100), 1)
     assert pool.most_under_way == SLOTS
     assert driver.progress.tokens_here == 700
+
+
+def test_tasks_that_wait_for_a_cpu_are_not_shown_as_running(tmp_path: Path) -> None:
+    """They were: eight segments on two CPUs."""
+    seen: list[int] = []
+
+    def outcome(number: int, attempt: int) -> TaskResult:
+        seen.append(driver.progress.running)
+        return done(number, attempt)
+
+    driver = driver_of(tmp_path, 20, PretendedPool(outcome))
+    driver.run()
+    assert max(seen) == RUNNING
 
 
 def test_an_error_is_repeated_elsewhere(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ def test_the_run_has_one_line_with_its_segments_rate_and_eta() -> None:
     segments = "segments 2 of 10 done, 2 running, 2 retried, 1 failed"
     assert first == f" 20.0 %  {segments}  2.0 MiB of 10.0 MiB  4.0 MiB/s  ETA 2.0 s"
     assert [line.split()[0] for line in others] == ["host-a", "host-b"]
+    # WHEN segment 3 is done and its node has not shown the next one yet
+    assert "segments 3 of 10 done, 1 running" in run_lines(nodes, {0, 1, 3}, [MIB] * 10)[0]
 
 
 def test_a_lost_machine_is_shown_as_lost() -> None:
