@@ -3,22 +3,21 @@
 Time is CPU time: in these few milliseconds, waiting for other programs says nothing about the minutes to come.
 """
 
-import hashlib
 import time
 
 import numpy as np
 
 from memwatch.errors import MemwatchError
 from memwatch.model.python_list import LARGEST_SHARED_INT
-from memwatch.model.units import KIB, MIB
+from memwatch.model.units import KIB
 from memwatch.tokenize.blocks import BlockLayout
 from memwatch.tokenize.encoding import BadBytes, BadRecord, BlockEncoder
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
 
-# For the list script, which is slow and measured on little.
-KEPT_TEXT_BYTES = 1 * MIB
-KEPT_PIECE_BYTES = 32 * KIB
+# The list script is slow, and measured on little.
+SCRIPT_PIECES = 32
+SCRIPT_PIECE_BYTES = 32 * KIB
 SCRIPT_S = 0.12
 
 
@@ -30,9 +29,8 @@ class Counter:
         self.reading_bytes = 0
         self._encoder = encoder
         self._encoded: list[tuple[int, float]] = []  # (bytes, seconds) of each piece, in order
-        self._tokens = self._shared_tokens = self._text_bytes = 0
-        self._handling_s = 0.0
-        self._kept: list[bytes] = []
+        self._tokens = self._shared_tokens = 0
+        self._texts: list[bytes] = []
 
     def count(self, data: bytes, layout: BlockLayout, name: str, offset: int) -> int:
         """Tokens of a piece at about this offset of the input with this name."""
@@ -42,17 +40,11 @@ class Counter:
         except (BadRecord, BadBytes) as error:
             what = "a record of " if isinstance(error, BadRecord) else ""
             raise MemwatchError(f"{what}{name} near byte {offset} {error}") from error
-        encoded_s = time.thread_time()
-        # What the coordinator of a run does with it: hash the tokens, copy the text.
-        hashlib.sha256(tokens.astype(f"<u{self.encoding.token_bytes}").data)
-        bytearray(data)
-        self._handling_s += time.thread_time() - encoded_s
-        self._encoded.append((len(data), encoded_s - started_s))
+        self._encoded.append((len(data), time.thread_time() - started_s))
         self._tokens += len(tokens)
         self._shared_tokens += int(np.count_nonzero(tokens <= LARGEST_SHARED_INT))
-        self._text_bytes += len(data)
-        if len(self._kept) * KEPT_PIECE_BYTES < KEPT_TEXT_BYTES:
-            self._kept.append(data[:KEPT_PIECE_BYTES])
+        if len(self._texts) < SCRIPT_PIECES:
+            self._texts.append(data[:SCRIPT_PIECE_BYTES])
         return len(tokens)
 
     @property
@@ -61,9 +53,9 @@ class Counter:
         return 1 / warm_speed(self._encoded)
 
     @property
-    def handle_s(self) -> float:
-        """CPU seconds of the coordinator for a byte of text."""
-        return self._handling_s / max(self._text_bytes, 1) + self.reading_s / max(self.reading_bytes, 1)
+    def unpack_s(self) -> float:
+        """CPU seconds to unpack or decode a byte of text."""
+        return self.reading_s / max(self.reading_bytes, 1)
 
     @property
     def shared_fraction(self) -> float:
@@ -73,14 +65,13 @@ class Counter:
     def list_script_speed(self) -> float:
         """Tokens a second of a script that appends tiktoken's tokens to a list, measured on a little of the text."""
         encode = self._encoder.engine.reference_engine().encode_list
-        tokens: list[int] = []
         measured: list[tuple[int, float]] = []
-        started_s = time.monotonic()
-        for data in self._kept:
-            before_s, before = time.thread_time(), len(tokens)
-            tokens.extend(encode(data.decode("utf-8", "replace")))
-            measured.append((len(tokens) - before, time.thread_time() - before_s))
-            if time.monotonic() - started_s > SCRIPT_S:
+        until_s = time.monotonic() + SCRIPT_S
+        for text in self._texts:
+            started_s = time.thread_time()
+            tokens = encode(text.decode("utf-8", "replace"))
+            measured.append((len(tokens), time.thread_time() - started_s))
+            if time.monotonic() > until_s:
                 break
         return warm_speed(measured)
 

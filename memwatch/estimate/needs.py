@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memwatch.decide.reserve import default_reserve_bytes
-from memwatch.estimate.statistics import Range
-from memwatch.model import python_list
+from memwatch.model.python_list import ListScript
+from memwatch.model.ranges import Range
 from memwatch.model.sample import Sample
 from memwatch.model.units import MIB, format_size
 
@@ -59,6 +59,14 @@ class JobMemory:
             return Fit.SAFE if peak_bytes <= self.available_bytes - self.reserve_bytes else Fit.TIGHT
         return Fit.SWAPS if self.swap_free_bytes else Fit.DIES
 
+    def list_ends(self, script: ListScript, tokens: float) -> tuple[float | None, float | None]:
+        """The tokens at which the list script fills RAM, so that it swaps and the machine freezes, and at which it is
+        killed because swap is full, too. None if it does not come to that."""
+        if self.available_bytes is None:
+            return None, None
+        swaps = script.full_at(tokens, self.available_bytes) if self.swap_free_bytes else None
+        return swaps, script.full_at(tokens, self.available_bytes + self.swap_free_bytes)
+
 
 @dataclass(frozen=True, slots=True)
 class OutputDisk:
@@ -80,32 +88,6 @@ def output_size(tokens: float, token_bytes: int, header_bytes: int, shard_tokens
     """The train file or its shards, and one file for validation, each with its header."""
     shards = 1 if shard_tokens is None else max(-(-tokens // shard_tokens), 1)
     return tokens * token_bytes + header_bytes * (shards + 1)
-
-
-@dataclass(frozen=True, slots=True)
-class ListScript:
-    """The script that collects every token in a list and makes an array of it at the end."""
-
-    bytes_per_token: float
-    token_bytes: int
-    tokens_per_s: float
-
-    def peak_bytes(self, tokens: float) -> float:
-        return python_list.peak_bytes(tokens, self.bytes_per_token, self.token_bytes)
-
-    def seconds(self, tokens: float) -> Range:
-        seconds = tokens / self.tokens_per_s
-        return Range(seconds, FASTER * seconds, SLOWER * seconds)
-
-    def full_at(self, tokens: float, memory: JobMemory, with_swap: bool) -> float | None:
-        """The token at which RAM is full, or RAM and swap (`with_swap`); None if the script ends before. With RAM full
-        it swaps and the machine freezes; with swap full, too, it is killed. The array is made after the last token."""
-        if memory.available_bytes is None or not (with_swap or memory.swap_free_bytes):
-            return None
-        room = memory.available_bytes + (memory.swap_free_bytes if with_swap else 0)
-        if self.peak_bytes(tokens) <= room:
-            return None
-        return min(max((room - python_list.PROCESS_BYTES) / self.bytes_per_token, 0.0), tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +123,7 @@ class JobSpeed:
     """The speed of `run tokenize`, from measured CPU seconds for a byte of text and from who shares the work."""
 
     encode_s: float  # the workers
-    handle_s: float  # the coordinator: read or unpack, copy, hash, write
+    unpack_s: float  # the one process that unpacks; plain text needs none
     start_s: float  # until the first block is encoded
     workers: int
     cores: int
@@ -149,13 +131,10 @@ class JobSpeed:
 
     @property
     def bytes_per_s(self) -> float:
-        """After the start. The slowest of all cores, the workers and the coordinator sets the pace."""
-        shared_s = (self.encode_s + self.handle_s) / min(self.cores, self.workers + 1)
-        return 1 / max(shared_s, self.encode_s / self.workers, self.handle_s)
+        """After the start. The slowest of all cores, the workers and the one that unpacks sets the pace."""
+        shared_s = (self.encode_s + self.unpack_s) / min(self.cores, self.workers + 1)
+        return 1 / max(shared_s, self.encode_s / self.workers, self.unpack_s)
 
     def seconds(self, text_bytes: Range) -> Range:
-        took = text_bytes.times(1 / self.bytes_per_s)
-        slower = SLOWER * (1 + self.busy_others / self.cores)
-        return Range(
-            self.start_s + took.estimate, FASTER * (self.start_s + took.low), slower * (self.start_s + took.high)
-        )
+        estimate, low, high = (self.start_s + size / self.bytes_per_s for size in text_bytes)
+        return Range(estimate, FASTER * low, SLOWER * (1 + self.busy_others / self.cores) * high)

@@ -3,24 +3,17 @@
 import os
 import random
 import time
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 from memwatch.errors import MemwatchError, UsageError
 from memwatch.estimate.counter import Counter
-from memwatch.estimate.needs import (
-    Conclusion,
-    JobMemory,
-    JobSpeed,
-    ListScript,
-    OutputDisk,
-    conclude,
-    output_size,
-)
+from memwatch.estimate.needs import Conclusion, JobMemory, JobSpeed, OutputDisk, conclude, output_size
 from memwatch.estimate.sampling import Sampled, sample_inputs
-from memwatch.estimate.statistics import Range, added
-from memwatch.model import python_list
+from memwatch.model.python_list import ListScript, bytes_per_token
+from memwatch.model.ranges import Range, added
 from memwatch.model.units import MIB, format_size
 from memwatch.probe.cgroups import memory_sample
 from memwatch.probe.machine import Machine, disk_free_bytes
@@ -33,17 +26,11 @@ from memwatch.tokenize.engines import choose
 from memwatch.tokenize.formats.format_registry import FORMATS
 from memwatch.tokenize.inputs.input_source import STANDARD_INPUT, Input
 from memwatch.tokenize.inputs.reading_memory import reading_memory
-from memwatch.tokenize.loader_notes import (
-    LikelySplit,
-    LikelyTokens,
-    encoding_notes,
-    expected_notes,
-    likely_split,
-)
+from memwatch.tokenize.loader_notes import encoding_notes, expected_notes, likely_split
 from memwatch.tokenize.plan import cores_here, least_bytes, peak_bytes, plan, usual_limit_bytes
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.run_inputs import binary_notes, run_inputs
-from memwatch.tokenize.settings import TokenizeRequest, TokenizeSettings
+from memwatch.tokenize.settings import TokenizeRequest
 from memwatch.tokenize.vocabulary import Encoding
 from memwatch.tokenize.vocabulary_file import encoding_of, loadable_file
 
@@ -73,11 +60,15 @@ class Outlook:
 
     @cached_property
     def tokens(self) -> Range:
-        return added([each.tokens for each in self.inputs]).whole()
+        return _tokens(self.inputs)
 
     @cached_property
     def text_bytes(self) -> Range:
         return added([each.text_bytes for each in self.inputs])
+
+    @property
+    def seconds(self) -> Range:
+        return self.speed.seconds(self.text_bytes)
 
     @cached_property
     def size_bytes(self) -> int:
@@ -90,8 +81,8 @@ class Outlook:
     def output_bytes(self, kind: str) -> Range:
         output = FORMATS[kind]
         shard_tokens = output.default_shard_tokens if output.default_mode == "shard" else None
-        counts = (self.tokens.estimate, self.tokens.low, self.tokens.high)
-        return Range(*(output_size(n, self.encoding.token_bytes, output.header_bytes, shard_tokens) for n in counts))
+        token_bytes, header_bytes = self.encoding.token_bytes, output.header_bytes
+        return Range(*(output_size(count, token_bytes, header_bytes, shard_tokens) for count in self.tokens))
 
     @cached_property
     def conclusion(self) -> Conclusion:
@@ -143,6 +134,8 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
         raise MemwatchError(f"{', '.join(source.name for source in sources)} is empty: nothing to tokenize")
     most_text = sum(each.text_bytes.high for each in sampled)
     usual = peak_bytes(planned, limit, encoding.token_bytes, reading, most_text)
+    named = settings.train_inputs
+    of_val_file = None if named is None else _tokens(sampled[named:])
     disk = _disk(str(request.out or parent(sources[0].path) or "."))
     return Outlook(
         inputs=tuple(sampled),
@@ -151,7 +144,7 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
         format=settings.format,
         speed=JobSpeed(
             encode_s=counter.encode_s,
-            handle_s=counter.handle_s,
+            unpack_s=counter.unpack_s,
             start_s=START_S + loaded_s - started_s,
             workers=planned.workers,
             cores=cores_here(),
@@ -160,7 +153,7 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
         usual_bytes=usual + GUARD_BYTES,
         least_bytes=least_bytes(encoding.token_bytes, reading) + GUARD_BYTES,
         script=ListScript(
-            bytes_per_token=python_list.bytes_per_token(counter.shared_fraction),
+            bytes_per_token=bytes_per_token(counter.shared_fraction),
             token_bytes=encoding.token_bytes,
             tokens_per_s=counter.list_script_speed(),
         ),
@@ -171,11 +164,15 @@ def outlook(request: TokenizeRequest, command: list[str]) -> Outlook:
             *(note for note in (choice.note, chosen.note) if note is not None),
             *binary_notes(sources),
             *encoding_notes(settings, encoding),
-            *expected_notes(settings, _likely_split(settings, sampled)),
+            *expected_notes(settings, likely_split(settings, _tokens(sampled[:named]), of_val_file)),
             *_notes(sampled, disk),
         ),
         sampled_s=sampled_s,
     )
+
+
+def _tokens(sampled: Sequence[Sampled]) -> Range:
+    return added([each.tokens for each in sampled]).whole()
 
 
 def _memory() -> JobMemory:
@@ -200,26 +197,14 @@ def _notes(sampled: list[Sampled], disk: OutputDisk) -> list[str]:
     ]
     partly = [each for each in sampled if each.seen_share < 1]
     for each in partly[:NAMED_INPUTS]:
-        if each.seen_share:
-            share = f"{100 * each.seen_share:.0f} %" if each.seen_share >= 0.01 else "less than 1 %"
-            notes.append(f"{share} of {each.source.name} was read in time; the rest is assumed to be similar")
-        else:
-            notes.append(f"{each.source.name} was not read in time; it is assumed to be similar to the others")
+        share = "less than 1 %" if 0 < each.seen_share < 0.01 else f"{100 * each.seen_share:.0f} %"
+        notes.append(f"{share} of {each.source.name} was read in time; the rest is assumed to be similar")
     if len(partly) > NAMED_INPUTS:
         notes.append(f"{len(partly) - NAMED_INPUTS} more files were read only in part or not at all")
     if disk.partial_bytes:
         held = format_size(disk.partial_bytes)
         notes.append(f"{held} of an unfinished run are in {disk.folder}; the same command resumes it")
     return notes
-
-
-def _likely_split(settings: TokenizeSettings, sampled: list[Sampled]) -> LikelySplit:
-    def tokens(of: list[Sampled]) -> LikelyTokens:
-        count = added([each.tokens for each in of]).whole()
-        return LikelyTokens(count.estimate, count.low, count.high)
-
-    inputs = settings.train_inputs
-    return likely_split(settings, tokens(sampled[:inputs]), None if inputs is None else tokens(sampled[inputs:]))
 
 
 def _has_changed(source: Input) -> bool:

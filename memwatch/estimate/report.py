@@ -12,10 +12,10 @@ import textwrap
 from typing import Any
 
 from memwatch.errors import printable
-from memwatch.estimate.needs import Fit
+from memwatch.estimate.needs import FASTER, SLOWER, Fit
 from memwatch.estimate.outlook import Outlook
 from memwatch.estimate.sampling import Sampled
-from memwatch.estimate.statistics import Range
+from memwatch.model.ranges import Range
 from memwatch.model.units import format_count, format_number, format_size, soon
 from memwatch.tokenize.formats.format_registry import FORMATS
 
@@ -110,10 +110,10 @@ def _memory(found: Outlook, width: int) -> str:
 def _list_word(found: Outlook) -> str:
     """How the list script ends. How long it takes once it swaps is unknown."""
     tokens, script = found.tokens.estimate, found.script
-    swaps, dies = (script.full_at(tokens, found.memory, with_swap) for with_swap in (False, True))
-    if swaps is None and dies is None:
+    swaps, dies = found.memory.list_ends(script, tokens)
+    first = swaps if swaps is not None else dies
+    if first is None:
         return found.memory.fit(script.peak_bytes(tokens)).value
-    first = swaps if swaps is not None else dies or 0.0
     after = f"~{format_count(first)} tokens, after {soon(first / script.tokens_per_s)}"
     if swaps is None:
         return f"OOM KILL at {after}"
@@ -121,11 +121,10 @@ def _list_word(found: Outlook) -> str:
 
 
 def _time(found: Outlook) -> str:
-    seconds = found.speed.seconds(found.text_bytes)
-    script = soon(found.script.seconds(found.tokens.estimate).estimate)
-    text = f"{soon(seconds.estimate)} ({soon(seconds.low)} - {soon(seconds.high)})"
+    script = soon(found.tokens.estimate / found.script.tokens_per_s)
+    likely, low, high = map(soon, found.seconds)
     speed, workers = format_size(found.speed.bytes_per_s), format_number(found.speed.workers, "worker")
-    return f"{text} at {speed}/s with {workers}, measured on the sample; the list script: {script}"
+    return f"{likely} ({low} - {high}) at {speed}/s with {workers}, measured on the sample; the list script: {script}"
 
 
 def _count_range(count: Range) -> str:
@@ -134,30 +133,29 @@ def _count_range(count: Range) -> str:
         return f"exactly {count.estimate:,.0f}"
     unit, factor = next((each for each in _UNITS if count.estimate >= each[1]), _UNITS[-1])
     digits = min(max(math.ceil(-math.log10(max(count.off_by, 1) / factor)), 0), 3)
-    shown = [f"{value / factor:.{digits}f}" for value in (count.estimate, count.low, count.high)]
+    shown = [f"{value / factor:.{digits}f}" for value in count]
     return f"{shown[0]}{' ' + unit if unit else ''}  ({shown[1]} - {shown[2]})"
 
 
 def as_object(found: Outlook) -> dict[str, Any]:
     """What `memwatch estimate --json` prints. Keys are added, never renamed."""
     memory, script, tokens = found.memory, found.script, found.tokens.estimate
-    list_seconds, seconds = script.seconds(tokens), found.speed.seconds(found.text_bytes)
-    swaps, dies = (script.full_at(tokens, memory, with_swap) for with_swap in (False, True))
+    list_s, (swaps, dies) = tokens / script.tokens_per_s, memory.list_ends(script, tokens)
     stream, array, python_list = found.stream_bytes, round(found.memory_mode_bytes), round(script.peak_bytes(tokens))
     ram = {"stream": stream, "shard": stream, "memory": array, "list": python_list}
     return {
         "schema": 1,
         "inputs": [_input_object(each) for each in found.inputs],
         "bytes": found.size_bytes,
-        "text_bytes": _whole(found.text_bytes),
-        "tokens": _whole(found.tokens),
+        "text_bytes": found.text_bytes.whole()._asdict(),
+        "tokens": found.tokens.whole()._asdict(),
         "exact": found.is_exact,
         "bytes_per_token": found.text_bytes.estimate / tokens if tokens else None,
         "encoding": found.encoding.name,
         "dtype": found.encoding.dtype,
         "format": found.format,
         "output_bytes": round(found.output_bytes(found.format).estimate),
-        "output_bytes_by_format": {kind: _whole(found.output_bytes(kind)) for kind in FORMATS},
+        "output_bytes_by_format": {kind: found.output_bytes(kind).whole()._asdict() for kind in FORMATS},
         "ram": ram,
         "ram_fits": {way: memory.fit(size).value for way, size in ram.items()},
         "memory": {
@@ -169,7 +167,7 @@ def as_object(found: Outlook) -> dict[str, Any]:
         "folder": found.disk.folder,
         "disk_free_bytes": found.disk.free_bytes,
         "partial_bytes": found.disk.partial_bytes,
-        "seconds": {name: round(getattr(seconds, name), 1) for name in ("estimate", "low", "high")},
+        "seconds": {name: round(value, 1) for name, value in found.seconds._asdict().items()},
         "bytes_per_second": round(found.speed.bytes_per_s),
         "engine": found.engine,
         "workers": found.speed.workers,
@@ -177,9 +175,9 @@ def as_object(found: Outlook) -> dict[str, Any]:
             "bytes_per_token": round(script.bytes_per_token, 2),
             "swaps_at_tokens": None if swaps is None else round(swaps),
             "dies_at_tokens": None if dies is None else round(dies),
-            "seconds": round(list_seconds.estimate, 1),
-            "seconds_low": round(list_seconds.low, 1),
-            "seconds_high": round(list_seconds.high, 1),
+            "seconds": round(list_s, 1),
+            "seconds_low": round(FASTER * list_s, 1),
+            "seconds_high": round(SLOWER * list_s, 1),
             "tokens_per_second": round(script.tokens_per_s),
         },
         "hint": None,  # Was a guess from the size alone; programs may still read the key.
@@ -197,16 +195,11 @@ def _input_object(each: Sampled) -> dict[str, Any]:
         "packing": each.source.packing,
         "archive": each.source.archive,
         "bytes": each.source.size_bytes or 0,
-        "text_bytes": _whole(each.text_bytes),
-        "tokens": _whole(each.tokens),
+        "text_bytes": each.text_bytes.whole()._asdict(),
+        "tokens": each.tokens.whole()._asdict(),
         "exact": each.tokens.is_exact,
         "pieces": each.pieces,
         "read_bytes": each.read_bytes,
         "seen_share": round(each.seen_share, 4),
         "token_count": each.token_count,
     }
-
-
-def _whole(count: Range) -> dict[str, int]:
-    whole = count.whole()
-    return {"estimate": int(whole.estimate), "low": int(whole.low), "high": int(whole.high)}

@@ -12,8 +12,9 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from memwatch.estimate.counter import Counter
-from memwatch.estimate.input_sampler import PIECE_BYTES, InputSampler, block_reader, is_enough, usual_bytes
-from memwatch.estimate.statistics import LEAST_UNSEEN_SPREAD, Cell, Range, like_the_others, token_ranges, with_unseen
+from memwatch.estimate.input_sampler import PIECE_BYTES, InputSampler, block_reader, in_turn, usual_bytes
+from memwatch.estimate.statistics import LEAST_UNSEEN_SPREAD, Cell, like_the_others, token_ranges, with_unseen
+from memwatch.model.ranges import Range
 from memwatch.model.units import MIB
 from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.inputs.input_source import Input
@@ -47,20 +48,18 @@ def sample_inputs(inputs: Sequence[Input], counter: Counter, rng: random.Random,
     nothing = Range.exactly(0)
     found = {i: Sampled(source, nothing, nothing) for i, source in enumerate(inputs) if not source.size_bytes}
     found |= _tokenized_whole({i: source for i, source in enumerate(inputs) if source.size_bytes}, counter)
-    deadline_s = time.monotonic() + seconds
     left = {i: source for i, source in enumerate(inputs) if i not in found}
-    left_bytes = total_bytes = sum(map(usual_bytes, left.values()))
+    sizes = {i: usual_bytes(source) for i, source in left.items()}
+    total_bytes, deadline_s = sum(sizes.values()), time.monotonic() + seconds
     stride = min(max(total_bytes // PIECES, 2 * PIECE_BYTES), LONGEST_STRIDE_BYTES)
     seen: dict[int, InputSampler] = {}
-    count = 0
-    for i in rng.sample(list(left), len(left)):
-        now_s, size = time.monotonic(), usual_bytes(left[i])
-        if now_s > deadline_s and is_enough(count, LEAST_PIECES, deadline_s):
-            break
-        seen[i] = InputSampler(left[i], counter, rng, stride, round(PIECES * size / total_bytes))
-        seen[i].sample(now_s + max(deadline_s - now_s, 0) * size / left_bytes, -(-LEAST_PIECES // len(left)))
-        left_bytes -= size
-        count += len(seen[i].cells)
+
+    def pieces() -> int:
+        return sum(sampler.pieces for sampler in seen.values())
+
+    for i, stop_s in in_turn(rng.sample(list(left), len(left)), lambda i: sizes[i], deadline_s, LEAST_PIECES, pieces):
+        seen[i] = InputSampler(left[i], counter, rng, stride, round(PIECES * sizes[i] / total_bytes))
+        seen[i].sample(stop_s, -(-LEAST_PIECES // len(left)))
     sampled = dict(zip(sorted(seen), _judged([seen[i] for i in sorted(seen)]), strict=True))
     unseen = {i: source for i, source in left.items() if i not in seen}
     found |= sampled | _like_the_others(unseen, list(sampled.values()))

@@ -4,6 +4,8 @@ A token is a pointer in the list and an int object. CPython keeps one object eac
 lists share, so the cost depends on how many of a text's tokens are that small.
 """
 
+from dataclasses import dataclass
+
 from memwatch.model.units import MIB
 
 LARGEST_SHARED_INT = 256
@@ -29,3 +31,22 @@ LEAST_BYTES_PER_TOKEN, MOST_BYTES_PER_TOKEN = bytes_per_token(MOST_SHARED), byte
 def peak_bytes(tokens: float, list_bytes_per_token: float, token_bytes: int = 2) -> float:
     """Peak memory of a script that collects all tokens in a list and makes an array of it at the end."""
     return PROCESS_BYTES + tokens * (list_bytes_per_token + token_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class ListScript:
+    """The script that collects every token in a list and makes an array of it at the end."""
+
+    bytes_per_token: float
+    token_bytes: int
+    tokens_per_s: float
+
+    def peak_bytes(self, tokens: float) -> float:
+        return peak_bytes(tokens, self.bytes_per_token, self.token_bytes)
+
+    def full_at(self, tokens: float, room_bytes: float) -> float | None:
+        """The token at which this much memory is full; None if the script ends before. The array is made after the last
+        token."""
+        if self.peak_bytes(tokens) <= room_bytes:
+            return None
+        return min(max((room_bytes - PROCESS_BYTES) / self.bytes_per_token, 0.0), tokens)

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from memwatch.model.ranges import Range
 from memwatch.model.units import format_count
 from memwatch.tokenize.formats.format_registry import FORMATS
 from memwatch.tokenize.formats.output_format import LoaderNeeds
@@ -18,35 +19,26 @@ SAMPLE_OFF, PACKED_OFF = 0.1, 2.0
 _LARGER_SEGMENTS = "a segment ends where its input file ends: use larger files, or leave out --shard-by segment"
 
 
-class LikelyTokens(NamedTuple):
-    estimate: float
-    low: float
-    high: float
-
-    def share(self, fraction: float) -> "LikelyTokens":
-        return LikelyTokens(*(fraction * count for count in self))
-
-
 class LikelySplit(NamedTuple):
-    train: LikelyTokens
-    val: LikelyTokens
+    train: Range
+    val: Range
 
 
-def likely(tokens: float, is_packed: bool) -> LikelyTokens:
+def likely(tokens: float, is_packed: bool) -> Range:
     """From the sample that a run takes before it starts."""
     off = PACKED_OFF if is_packed else SAMPLE_OFF
-    return LikelyTokens(tokens, tokens * (1 - SAMPLE_OFF), tokens * (1 + off))
+    return Range(tokens, tokens * (1 - SAMPLE_OFF), tokens * (1 + off))
 
 
-def likely_split(settings: TokenizeSettings, named: LikelyTokens, of_val_file: LikelyTokens | None) -> LikelySplit:
+def likely_split(settings: TokenizeSettings, named: Range, of_val_file: Range | None) -> LikelySplit:
     """What goes where, of the tokens of the named inputs and those of the validation file."""
     if of_val_file is not None:
         return LikelySplit(named, of_val_file)
     if settings.val == "first-shard":
-        first = LikelyTokens(*(min(count, settings.shard_tokens) for count in named))
-        return LikelySplit(LikelyTokens(*(max(count - settings.shard_tokens, 0) for count in named)), first)
+        first = Range(*(min(count, settings.shard_tokens) for count in named))
+        return LikelySplit(Range(*(max(count - settings.shard_tokens, 0) for count in named)), first)
     fraction = float(settings.val_fraction)
-    return LikelySplit(named.share(1 - fraction), named.share(fraction))
+    return LikelySplit(named.times(1 - fraction), named.times(fraction))
 
 
 def encoding_notes(settings: TokenizeSettings, encoding: Encoding) -> list[str]:
@@ -84,7 +76,7 @@ def _more_val(needs: LoaderNeeds, total: float) -> str:
     return f"use --val-ratio {math.ceil(ratio / step) * step:.6g}"
 
 
-def _train_note(settings: TokenizeSettings, train: LikelyTokens, needs: LoaderNeeds) -> Iterator[str]:
+def _train_note(settings: TokenizeSettings, train: Range, needs: LoaderNeeds) -> Iterator[str]:
     if settings.val == "first-shard" and not train.estimate:
         yield (
             f"train will have no tokens: all of the text fits into the first shard of {settings.shard_tokens:,}; "

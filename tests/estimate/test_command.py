@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from memwatch.estimate.needs import JobMemory, JobSpeed, ListScript, OutputDisk
+from memwatch.estimate.needs import JobMemory, JobSpeed, OutputDisk
 from memwatch.estimate.outlook import Outlook
 from memwatch.estimate.report import as_lines
 from memwatch.estimate.sampling import Sampled
-from memwatch.estimate.statistics import Range
+from memwatch.model.python_list import ListScript
+from memwatch.model.ranges import Range
 from memwatch.model.units import GIB, MIB
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.vocabulary import encoding_named

@@ -10,13 +10,13 @@ from memwatch.estimate.needs import (
     Fit,
     JobMemory,
     JobSpeed,
-    ListScript,
     OutputDisk,
     conclude,
     output_size,
 )
-from memwatch.estimate.statistics import Range
 from memwatch.model import python_list
+from memwatch.model.python_list import ListScript
+from memwatch.model.ranges import Range
 from memwatch.model.sample import Limit, Memory, Sample
 from memwatch.model.units import GIB, MIB
 
@@ -33,7 +33,7 @@ def concluded(output_bytes: Range, disk: OutputDisk, memory: JobMemory) -> Concl
 def fate(tokens: float, memory: JobMemory) -> tuple[Fit, float | None, float | None]:
     """What becomes of the list script: whether it fits, where it swaps, where it is killed."""
     fit = memory.fit(SCRIPT.peak_bytes(tokens))
-    return fit, SCRIPT.full_at(tokens, memory, with_swap=False), SCRIPT.full_at(tokens, memory, with_swap=True)
+    return fit, *memory.list_ends(SCRIPT, tokens)
 
 
 def test_a_list_takes_a_pointer_a_token_and_an_object_but_for_small_numbers() -> None:

@@ -21,7 +21,7 @@ from memwatch.estimate.counter import Counter
 from memwatch.estimate.input_sampler import PIECE_BYTES
 from memwatch.estimate.outlook import outlook
 from memwatch.estimate.sampling import Sampled, sample_inputs
-from memwatch.estimate.statistics import Range
+from memwatch.model.ranges import Range
 from memwatch.tokenize.block_opener import BlockReader
 from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder

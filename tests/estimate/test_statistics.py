@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memwatch.estimate.input_sampler import spread_out
-from memwatch.estimate.statistics import Cell, Range, added, like_the_others, quantile, token_ranges, with_unseen
+from memwatch.estimate.statistics import Cell, like_the_others, quantile, token_ranges, with_unseen
+from memwatch.model.ranges import Range, added
 
 
 def cells_of(densities: list[float], length: int = 1_000_000, read: int = 1000) -> list[Cell]:

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from memwatch.model.ranges import Range
 from memwatch.tokenize.loader_notes import (
-    LikelyTokens,
     encoding_notes,
     expected_notes,
     finished_notes,
@@ -15,11 +15,7 @@ from memwatch.tokenize.vocabulary import encoding_named
 from tests.helpers import memwatch
 
 
-def exactly(tokens: float) -> LikelyTokens:
-    return LikelyTokens(tokens, tokens, tokens)
-
-
-def notes(settings: TokenizeSettings, tokens: LikelyTokens, of_val_file: LikelyTokens | None = None) -> list[str]:
+def notes(settings: TokenizeSettings, tokens: Range, of_val_file: Range | None = None) -> list[str]:
     return expected_notes(settings, likely_split(settings, tokens, of_val_file))
 
 
@@ -45,17 +41,17 @@ def notes(settings: TokenizeSettings, tokens: LikelyTokens, of_val_file: LikelyT
 def test_what_a_loader_cannot_read_is_said_before_the_start(
     settings: TokenizeSettings, tokens: float, said: str | None
 ) -> None:
-    found = notes(settings, exactly(tokens))
+    found = notes(settings, Range.exactly(tokens))
     assert found == [] if said is None else any(said in note for note in found), found
 
 
 def test_an_estimate_that_may_be_wrong_says_nothing_about_the_last_shard() -> None:
     settings = TokenizeSettings(format="npy", mode="shard", shard_tokens=100_000_000, val_ratio="0")
-    assert notes(settings, LikelyTokens(200_050_000, 190e6, 210e6)) == []
+    assert notes(settings, Range(200_050_000, 190e6, 210e6)) == []
 
 
 def test_a_short_validation_file_is_said() -> None:
-    found = notes(TokenizeSettings(val="/data/val.jsonl", train_inputs=1), exactly(1e9), exactly(100))
+    found = notes(TokenizeSettings(val="/data/val.jsonl", train_inputs=1), Range.exactly(1e9), Range.exactly(100))
     assert found == [
         "val will have about 100 tokens, and nanoGPT needs 1,025 with a block size of 1024; "
         "use more text for validation"
