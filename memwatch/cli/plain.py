@@ -10,8 +10,7 @@ from typing import Any, TextIO
 from memwatch.errors import printable
 from memwatch.journal.codec import BEYOND, plausible_sample
 from memwatch.journal.event_words import event_line
-from memwatch.journal.events import waits_for_pid, waits_for_reason
-from memwatch.model.job_progress import plausible_progress
+from memwatch.journal.events import plausible_progress, waits_for_pid, waits_for_reason
 from memwatch.model.node_rows import node_line, rows_of, segments_text
 from memwatch.model.programs import program_name
 from memwatch.model.units import format_count, format_duration, format_size

@@ -24,7 +24,6 @@ from collections.abc import Mapping, Sequence
 from memwatch import __version__
 from memwatch.journal.codec import sample_to_json
 from memwatch.journal.liveness import GuardId
-from memwatch.model.job_progress import plausible_progress
 from memwatch.model.sample import Sample
 
 SCHEMA = 1
@@ -34,6 +33,22 @@ MOST_OUTPUT_CHARACTERS = 8192
 MOST_PROGRESS_BYTES = 16384
 # A screen shows no more, and a job may have thousands.
 MOST_PROCESSES = 32
+
+# What a job may report of its progress that is a number.
+PROGRESS_NUMBERS = frozenset(
+    (
+        "done",
+        "total",
+        "rate",
+        "eta_s",
+        "tokens",
+        "projected_tokens",
+        "output_bytes",
+        "projected_output_bytes",
+        "rss_bytes",
+    )
+)
+_BEYOND = 1 << 63
 
 Event = dict[str, object]
 
@@ -160,3 +175,18 @@ def _cwd() -> str | None:
         return os.getcwd()
     except OSError:
         return None  # It was removed under us.
+
+
+def plausible_progress(message: Mapping[str, object]) -> dict[str, object]:
+    """What can be shown of the progress that a job reports: numbers that can be counted with and, where no number is
+    expected, words. A job may report anything, and a journal may be forged."""
+    return {
+        key: value
+        for key, value in message.items()
+        if value is None or _is_countable(value) or (isinstance(value, str) and key not in PROGRESS_NUMBERS)
+    }
+
+
+def _is_countable(value: object) -> bool:
+    """An int may have more digits than a float can hold, and a comparison with NaN is false."""
+    return isinstance(value, int | float) and abs(value) < _BEYOND

@@ -3,7 +3,7 @@
 from memwatch.errors import printable
 from memwatch.journal.event_words import EventLine
 from memwatch.model.wording import clock_time
-from memwatch.tui.draw.lines import Line, Span, line, wrapped
+from memwatch.tui.draw.lines import Line, Span, last_rows, line, wrapped
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Picture
 
@@ -24,13 +24,8 @@ def row_count(picture: Picture, look: Look, width: int) -> int:
 def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -> list[Line]:
     if not picture.happenings:
         return [line(Span("no events yet", "dim"))]
-    rows: list[Line] = []
-    for happening in reversed(picture.happenings):
-        rows[:0] = entry(happening, width, 1 if height <= 2 else ROWS_EACH)
-        if len(rows) >= height + top:
-            break
-    end = max(len(rows) - top, min(height, len(rows)))
-    return rows[max(end - height, 0) : end]
+    rows_each = 1 if height <= 2 else ROWS_EACH
+    return last_rows(picture.happenings, lambda happening: entry(happening, width, rows_each), height, top)
 
 
 def entry(happening: EventLine, width: int, most_rows: int) -> list[Line]:

@@ -2,7 +2,7 @@
 
 from rich.cells import cell_len, chop_cells
 
-from memwatch.tui.draw.lines import Line, Span, line
+from memwatch.tui.draw.lines import Line, Span, last_rows, line
 from memwatch.tui.draw.look import Look
 from memwatch.tui.model.picture import Picture, ViewKind
 from memwatch.tui.model.terminal_text import TextLine
@@ -21,18 +21,12 @@ def row_count(picture: Picture, look: Look, width: int) -> int:
 
 
 def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -> list[Line]:
-    """The last rows; `top` is how far they are scrolled back."""
     if not picture.output:
         is_replay = picture.kind == ViewKind.REPLAY
         return [line(Span("the journal has no output of this moment" if is_replay else "no output yet", "dim"))]
-    rows: list[Line] = []
-    for text in reversed(picture.output):
-        # In a row or two, the start of a line says more than its end.
-        rows[:0] = in_rows(text, width)[: 1 if height <= 2 else None]
-        if len(rows) >= height + top:
-            break
-    end = max(len(rows) - top, min(height, len(rows)))
-    return rows[max(end - height, 0) : end]
+    # In a row or two, the start of a line says more than its end.
+    rows_each = 1 if height <= 2 else None
+    return last_rows(picture.output, lambda text: in_rows(text, width)[:rows_each], height, top)
 
 
 def in_rows(text: TextLine, width: int) -> list[Line]:

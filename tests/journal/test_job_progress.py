@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memwatch.cli.plain import PlainView, line_for, progress_line
-from memwatch.model.job_progress import NUMBERS, plausible_progress
+from memwatch.journal.events import PROGRESS_NUMBERS, plausible_progress
 from memwatch.model.wording import ending
 
 VALUES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.lists(st.text()))
-KEYS = st.one_of(st.sampled_from([*sorted(NUMBERS), "unit", "source", "name"]), st.text())
+KEYS = st.one_of(st.sampled_from([*sorted(PROGRESS_NUMBERS), "unit", "source", "name"]), st.text())
 
 
 def test_numbers_are_kept_and_nonsense_in_their_place_is_not() -> None:
