@@ -45,14 +45,16 @@ def doctor(as_json: bool) -> int:
 
 
 def shown(word: str, name: str, found: str, remarks: list[str]) -> str:
+    """A check in lines that fit into the terminal; what is below the first is indented."""
     head = f"{word:<8} {name:<16} "
+    indent = " " * len(head)
+    width = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns)
+    # Names of packages and files have hyphens in them.
+    wrapper = textwrap.TextWrapper(width, initial_indent=head, subsequent_indent=indent, break_on_hyphens=False)
+    lines = wrapper.wrap(printable(found))
+    wrapper.initial_indent = indent
     sentences = ". ".join(_capital(printable(remark)) for remark in remarks if remark)
-    lines = [head + printable(found)]
-    if sentences:
-        indent = " " * len(head)
-        width = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns)
-        lines.append(textwrap.fill(f"{sentences}.", width, initial_indent=indent, subsequent_indent=indent))
-    return "\n".join(lines)
+    return "\n".join([*lines, *wrapper.wrap(f"{sentences}." if sentences else "")])
 
 
 def _capital(text: str) -> str:

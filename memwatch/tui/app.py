@@ -156,7 +156,7 @@ class MemwatchApp(SteadyApp[Left]):
         for command, asked_s in list(self._asked.items()):
             if time.monotonic() - asked_s > ANSWER_WITHIN_S:
                 del self._asked[command]
-                self.say(f"the guard has not answered: {command}", "warning")
+                self.say(f"the guard has not responded: {command}", "warning")
 
     def draw(self) -> None:
         self._is_draw_due = False
@@ -199,7 +199,7 @@ class MemwatchApp(SteadyApp[Left]):
         elif self._source.send({"command": command}):
             self._asked[command] = time.monotonic()
         else:
-            self.say("the guard does not answer; try again", "warning")
+            self.say("the guard does not respond; try again", "warning")
 
     def action_pause(self) -> None:
         self.ask_guard("resume" if self.picture.state == JobState.PAUSED else "pause")

@@ -130,6 +130,13 @@ def test_foreign_names_are_shown_harmlessly() -> None:
     assert "\x1b" not in shown("ok", "GPU", "\x1b[31mcard", ["\x1bwhy", ""])
 
 
+def test_a_long_check_keeps_within_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = shown("ok", "inputs", "text by bytes, " * 9, ["why " * 30]).splitlines()
+    assert all(len(line) <= 60 for line in lines)
+    assert all(line.startswith(" " * 26) for line in lines[1:])
+
+
 def test_this_machine_is_told_about() -> None:
     done = memwatch("doctor")
     assert (done.code, done.err) == (0, "")

@@ -160,7 +160,7 @@ def test_what_could_not_be_done_is_said() -> None:
     async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
         screen.source.hears = False
         await pilot.press("p")
-        assert screen.said == ["the guard does not answer; try again"]
+        assert screen.said == ["the guard does not respond; try again"]
 
     on_screen(steps)
 
@@ -371,6 +371,17 @@ def test_help_tells_the_keys_and_any_key_leads_back(key: str) -> None:
         assert isinstance(screen.app.screen, Dashboard)
 
     on_screen(steps)
+
+
+@pytest.mark.parametrize("kind", [ViewKind.WATCH, ViewKind.ATTACH])
+def test_help_names_no_keys_for_a_job_where_there_is_none(kind: ViewKind) -> None:
+    async def steps(screen: Screen, pilot: "Pilot[Left]") -> None:
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert "zoom" in screen.text()
+        assert not any(words in screen.text() for words in ("the job", "export", "tree"))
+
+    on_screen(steps, kind=kind)
 
 
 def test_the_palette_has_the_actions() -> None:
