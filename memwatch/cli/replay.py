@@ -50,7 +50,7 @@ def _journal(path: str) -> JournalIndex:
 
 
 def _record(hours: float) -> JournalIndex:
-    """The record is packed and in segments; to move in it, the requested part is unpacked."""
+    """The record is in several packed files; to move in it, the requested part is unpacked into one."""
     with tempfile.NamedTemporaryFile(prefix="memwatch-") as file:
         try:
             for event in read_machine_events(time.time() - hours * 3600):

@@ -22,7 +22,7 @@ from memwatch.whole_file import whole_file
 
 KEPT_BYTES = 200_000_000
 KEPT_S = 7 * 86400.0
-SEGMENT_BYTES = 4 * MIB
+FILE_BYTES = 4 * MIB
 _CHUNK_BYTES = 64 * KIB
 _GZIP_FORMAT = 31  # zlib's wbits for gzip; the gzip module would cost the recorder half a MiB
 _UNFINISHED = ".tmp"
@@ -33,7 +33,7 @@ _LAST_SYNC_WAIT_S = 1.0
 class MachineLog:
     """`journal` is the file that is being written; `turn` begins the next one when it is full."""
 
-    def __init__(self, command: Sequence[str], limits: dict[str, object], segment_bytes: int = SEGMENT_BYTES) -> None:
+    def __init__(self, command: Sequence[str], limits: dict[str, object], file_bytes: int = FILE_BYTES) -> None:
         """Raises MemwatchError where nothing can be written, or another recorder is running."""
         try:
             self._folder = make_machine_folder()
@@ -42,12 +42,12 @@ class MachineLog:
             raise MemwatchError(why_not(error, "the state folder")) from error
         self._command = tuple(command)
         self._limits = limits
-        self._segment_bytes = segment_bytes
+        self._file_bytes = file_bytes
         self.journal = self._begin(continued=False)
 
     def turn(self) -> bool:
         """True if a file was full and the next one has begun: time to `tidy`, when the machine is calm."""
-        if self.journal.size_bytes < self._segment_bytes:
+        if self.journal.size_bytes < self._file_bytes:
             return False
         self.journal.close(_LAST_SYNC_WAIT_S)
         self.journal = self._begin(continued=True)
@@ -72,7 +72,7 @@ class MachineLog:
 
     def _begin(self, continued: bool) -> Journal:
         # Twice as much as will ever be written into it, so that the journal's own thinning never begins.
-        journal = Journal(Appender(self._create), self._command, cap_bytes=4 * self._segment_bytes)
+        journal = Journal(Appender(self._create), self._command, cap_bytes=4 * self._file_bytes)
         journal.start(self._limits, {}, continued=continued)
         return journal
 
@@ -83,7 +83,7 @@ class MachineLog:
         return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), path
 
     def _make_room(self, kept_bytes: int, oldest_t: float) -> None:
-        size_bytes = self._segment_bytes  # what the open one may grow to
+        size_bytes = self._file_bytes  # what the open one may grow to
         for record_file in reversed(record_files(self._folder)):
             if record_file.path == self.journal.path:
                 continue
@@ -107,7 +107,7 @@ def pack(record_file: RecordFile) -> None:
 
 
 def _remove_leftovers(folder: str) -> None:
-    """What a crash left half packed, or packed and still plain."""
+    """Delete what a crash left half packed, or packed and still plain."""
     names = set(os.listdir(folder))
     for name in names:
         stem = name.removesuffix(_UNFINISHED)
@@ -118,7 +118,7 @@ def _remove_leftovers(folder: str) -> None:
 
 
 def _lock(folder: str) -> int:
-    """Held until this process ends, however it ends."""
+    """Lock the record; the kernel releases the lock when this process ends. Raises MemwatchError if it is locked."""
     path = os.path.join(folder, "lock")
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

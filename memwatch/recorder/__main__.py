@@ -25,13 +25,13 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 def main(settings: RecorderSettings) -> int:
     wakeup = SignalWakeup(SIGNALS)
     log = MachineLog(["memwatch", "record"], {"interval_s": settings.interval_s})
-    # It asks for the processes itself, when it has something to write.
+    # The recorder reads the processes itself, when it has something to write.
     machine = Machine(output_folder=state_path(), others_interval_s=float("inf"))
     recorder = Recorder(machine, _process_sizes(), log, settings)
     _say(f"recording this machine every {settings.interval_s:g} s in {machine_path()}; stop it with Ctrl-C")
     shown: str | None = None
     while True:
-        wait_s = recorder.look()
+        wait_s = recorder.take_sample()
         if log.journal.problem != shown:
             shown = log.journal.problem
             _say(shown or "recording works again")

@@ -1,10 +1,10 @@
-"""The recorder's loop: look, judge, and write what is worth keeping.
+"""The recorder: takes a sample, judges it, and writes what is worth keeping.
 
 What is written when:
 
     calm             a sample every `interval_s`, with the processes that are biggest and that grow most
-    watch and worse  every look, with processes every other second; before the first, the looks that led up to it
-    late             both looks around a time in which the recorder itself did not get to run: how long, to the second
+    watch and worse  every sample, with processes every other second; before the first, the samples that led up to it
+    late             both samples around a time in which the recorder itself did not run: how long, to the second
 
 A change of level is an event of its own, as in the journal of a run.
 """
@@ -28,14 +28,14 @@ from memwatch.probe.machine import Machine
 if TYPE_CHECKING:
     from memwatch.probe.portable import PortableBiggest
 
-LOOK_S = 1.0
-LATE_S = 1.0  # beyond when a look was due; a busy desktop's scheduler is late by a tenth of that
-EARLY_S = 0.1  # A timer that fires a little early must not cost a whole look.
+SAMPLING_S = 1.0
+LATE_S = 1.0  # after a sample was due; a busy desktop's scheduler is late by a tenth of that
+EARLY_S = 0.1  # A timer that fires a little early must not cost a whole sample.
 PROCESSES_IN_TROUBLE_S = 2.0
-LED_UP = 10  # looks that are kept in case that trouble comes
-# Full segments that wait to be packed until a trouble is over; more would go over what the record may take.
-UNTIDY_SEGMENTS = 4
-# What trouble writes is made to last at once. Otherwise the kernel's own half minute would do, were it a promise.
+LED_UP = 10  # samples that are kept in memory, to be written if trouble follows
+# Full files of the record that wait to be packed until a trouble is over; more would exceed the limit of the record.
+UNPACKED_FILES = 4
+# In trouble every write is synced at once; otherwise this often, because the kernel does not promise its 30 s.
 SYNC_S = 30.0
 
 
@@ -63,22 +63,22 @@ class Recorder:
         self._settings = settings
         self._clock = clock
         self._now = now
-        self._look_s = min(LOOK_S, settings.interval_s)
+        self._sampling_s = min(SAMPLING_S, settings.interval_s)
         self._monitor = Monitor(default_reserve_bytes)
         first = self._sample()
         self._monitor.observe(first)
         self._level = Level.CALM
         self._unwritten: deque[Sample] = deque(maxlen=LED_UP)
-        self._looked_s = first.clock_s
+        self._sampled_s = first.clock_s
         self._written_s = self._processes_s = self._synced_s = float("-inf")
-        self._untidy_segments = 1  # Who knows what a crash has left.
+        self._unpacked_files = 1  # A crash may have left one.
 
-    def look(self) -> float:
+    def take_sample(self) -> float:
         """Take one sample and record it if it is due; returns the seconds until the next one."""
         sample = self._sample()
         outlook, verdict = self._monitor.observe(sample)
         facts = verdict_facts(outlook, verdict)
-        is_late = sample.clock_s - self._looked_s > self._look_s + LATE_S
+        is_late = sample.clock_s - self._sampled_s > self._sampling_s + LATE_S
         if is_late or verdict.level > Level.CALM or verdict.level != self._level:
             self._write_what_led_up()
             self._write(sample, verdict, facts)
@@ -87,11 +87,11 @@ class Recorder:
             self._write(sample, verdict, facts)
         else:
             self._unwritten.append(sample)
-        self._looked_s = sample.clock_s
-        if self._untidy_segments > (0 if verdict.level < Level.WARN else UNTIDY_SEGMENTS):
+        self._sampled_s = sample.clock_s
+        if self._unpacked_files > (0 if verdict.level < Level.WARN else UNPACKED_FILES):
             self._log.tidy()
-            self._untidy_segments = 0
-        return max(self._look_s - (self._clock() - sample.clock_s), 0.0)
+            self._unpacked_files = 0
+        return max(self._sampling_s - (self._clock() - sample.clock_s), 0.0)
 
     def end(self, signal_number: int | None) -> None:
         """Record that the recorder was stopped, so that the gap after it is not taken for a freeze."""
@@ -108,7 +108,7 @@ class Recorder:
         self._unwritten.clear()
 
     def _write(self, sample: Sample, verdict: Verdict, facts: Mapping[str, object]) -> None:
-        self._untidy_segments += self._log.turn()
+        self._unpacked_files += self._log.turn()
         if verdict.level == Level.CALM or sample.clock_s - self._processes_s >= PROCESSES_IN_TROUBLE_S - EARLY_S:
             self._processes_s = sample.clock_s
             sample = replace(sample, others=self._others(sample))
@@ -116,12 +116,12 @@ class Recorder:
         self._unwritten.clear()
         self._written_s = sample.clock_s
         if verdict.level > Level.CALM or verdict.level != self._level:
-            self._tell(sample.t, verdict, facts)
+            self._write_verdict(sample.t, verdict, facts)
         if sample.clock_s - self._synced_s >= SYNC_S:
             self._synced_s = sample.clock_s
             self._log.journal.sync()
 
-    def _tell(self, t: float, verdict: Verdict, facts: Mapping[str, object]) -> None:
+    def _write_verdict(self, t: float, verdict: Verdict, facts: Mapping[str, object]) -> None:
         self._level = verdict.level
         level = verdict.level.name.lower()
         self._log.journal.verdict(level, verdict.reason, verdict.seconds_left, t, **facts)

@@ -50,7 +50,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_segments_follow_each_other_and_read_as_one(folder: Path) -> None:
-    log = opened(segment_bytes=4 * KIB)
+    log = opened(file_bytes=4 * KIB)
     count = fill_segments(log, 3)
     assert len(names(folder)) == 4
     log.tidy()
@@ -60,7 +60,7 @@ def test_segments_follow_each_other_and_read_as_one(folder: Path) -> None:
 
 
 def test_every_segment_says_who_wrote_it_and_how_often(folder: Path) -> None:
-    log = opened(segment_bytes=4 * KIB)
+    log = opened(file_bytes=4 * KIB)
     fill_segments(log, 2)
     log.close()
     starts = [event for event in read_machine_events() if event["event"] == "start"]
@@ -72,7 +72,7 @@ def test_every_segment_says_who_wrote_it_and_how_often(folder: Path) -> None:
 def test_the_record_is_for_its_owner_alone(folder: Path) -> None:
     before = os.umask(0)
     try:
-        log = opened(segment_bytes=4 * KIB)
+        log = opened(file_bytes=4 * KIB)
         fill_segments(log, 1)
         log.tidy()
         log.close()
@@ -83,7 +83,7 @@ def test_the_record_is_for_its_owner_alone(folder: Path) -> None:
 
 
 def test_the_oldest_make_room_for_the_newest(folder: Path) -> None:
-    log = opened(segment_bytes=4 * KIB)
+    log = opened(file_bytes=4 * KIB)
     count = fill_segments(log, 40)
     log.tidy(kept_bytes=12 * KIB)
     log.close()
@@ -94,7 +94,7 @@ def test_the_oldest_make_room_for_the_newest(folder: Path) -> None:
 
 
 def test_the_cap_holds_at_any_moment_between_two_tidyings(folder: Path) -> None:
-    log = opened(segment_bytes=4 * KIB)
+    log = opened(file_bytes=4 * KIB)
     most = 0
     for _ in range(20):
         fill_segments(log, 1)
@@ -107,7 +107,7 @@ def test_the_cap_holds_at_any_moment_between_two_tidyings(folder: Path) -> None:
 
 
 def test_what_is_older_than_a_week_goes(folder: Path) -> None:
-    log = opened(segment_bytes=4 * KIB)
+    log = opened(file_bytes=4 * KIB)
     fill_segments(log, 3)
     log.tidy()
     oldest = folder / names(folder)[0]
@@ -120,7 +120,7 @@ def test_what_is_older_than_a_week_goes(folder: Path) -> None:
 
 
 def test_packing_keeps_every_byte_and_the_time(folder: Path) -> None:
-    log = opened(segment_bytes=64 * KIB)
+    log = opened(file_bytes=64 * KIB)
     fill_segments(log, 1)
     first = record_files(str(folder))[0]
     plain = Path(first.path).read_bytes()
@@ -134,7 +134,7 @@ def test_packing_keeps_every_byte_and_the_time(folder: Path) -> None:
 
 
 def test_a_crash_while_packing_costs_nothing(folder: Path) -> None:
-    log = opened(segment_bytes=4 * KIB)
+    log = opened(file_bytes=4 * KIB)
     count = fill_segments(log, 2)
     plain = [Path(segment.path) for segment in record_files(str(folder))]
     # One was half packed, one was packed and not yet removed.
@@ -150,7 +150,7 @@ def test_a_crash_while_packing_costs_nothing(folder: Path) -> None:
 
 
 def test_what_is_not_ours_is_left_alone(folder: Path) -> None:
-    log = opened(segment_bytes=4 * KIB)
+    log = opened(file_bytes=4 * KIB)
     (folder / "notes.txt").write_text("precious")
     (folder / "holiday.jsonl").write_text("precious")
     (folder / "000000-20200101-000000.jsonl").symlink_to(folder / "notes.txt")
@@ -187,7 +187,7 @@ def test_a_lock_outlives_nobody(folder: Path) -> None:
 
 def test_killed_at_any_moment_at_most_the_last_line_is_torn(folder: Path) -> None:
     script = (
-        f"{IMPORTS}log = MachineLog(['memwatch', 'record'], {{}}, segment_bytes=16384)\nt = 0.0\n"
+        f"{IMPORTS}log = MachineLog(['memwatch', 'record'], {{}}, file_bytes=16384)\nt = 0.0\n"
         "while True:\n    t += 1\n    log.journal.sample(sample(t))\n    log.turn() and log.tidy()\n"
         "    t == 1 and print(flush=True)\n"
     )
@@ -222,7 +222,7 @@ def test_a_line_torn_by_a_reset_spoils_no_other(folder: Path) -> None:
 
 
 def test_a_packed_segment_that_lost_its_end_is_read_as_far_as_it_goes(folder: Path) -> None:
-    log = opened(segment_bytes=64 * KIB)
+    log = opened(file_bytes=64 * KIB)
     count = fill_segments(log, 1)
     log.tidy()
     log.journal.sample(sample(9e6))
@@ -240,7 +240,7 @@ def test_a_packed_segment_that_lost_its_end_is_read_as_far_as_it_goes(folder: Pa
 def test_a_clock_set_back_changes_neither_the_order_nor_what_is_kept(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = opened(segment_bytes=4 * KIB)
+    log = opened(file_bytes=4 * KIB)
     monkeypatch.setattr(time, "time", lambda: 1e9)
     monkeypatch.setattr(time, "gmtime", lambda: time.struct_time((1999, 1, 1, 0, 0, 0, 0, 1, 0)))
     first = fill_segments(log, 2, first_t=2000.0)
@@ -251,7 +251,7 @@ def test_a_clock_set_back_changes_neither_the_order_nor_what_is_kept(
 
 
 def test_a_part_of_the_time_can_be_asked_for(folder: Path) -> None:
-    log = opened(segment_bytes=4 * KIB)
+    log = opened(file_bytes=4 * KIB)
     fill_segments(log, 3)
     log.tidy()
     log.close()
@@ -268,7 +268,7 @@ def test_where_nothing_was_recorded_there_is_nothing_to_read(folder: Path) -> No
 
 def test_a_full_disk_is_told_and_tried_again(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(disk))
-    log = opened(segment_bytes=32 * KIB)
+    log = opened(file_bytes=32 * KIB)
     fill_segments(log, 1)
     ballast = fill(disk)
     number = 0
@@ -289,7 +289,7 @@ def test_a_full_disk_is_told_and_tried_again(disk: Path, monkeypatch: pytest.Mon
 
 
 def test_a_week_is_read_without_holding_it(folder: Path) -> None:
-    log = opened(segment_bytes=256 * KIB)
+    log = opened(file_bytes=256 * KIB)
     count = fill_segments(log, 12)
     log.tidy()
     log.close()

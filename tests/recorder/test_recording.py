@@ -14,7 +14,7 @@ from memwatch.model.sample import Memory, Paging, Pressure, Process, Sample
 from memwatch.model.units import GIB, MIB
 from memwatch.probe.biggest import ProcessSizes
 from memwatch.probe.machine import Machine
-from memwatch.recorder.recording import UNTIDY_SEGMENTS, Recorder, RecorderSettings
+from memwatch.recorder.recording import UNPACKED_FILES, Recorder, RecorderSettings
 
 COMMAND = "/usr/bin/python3 /home/me/prepare.py --token hunter2"
 
@@ -58,7 +58,7 @@ class Bench:
     def look(self, times: int = 1, every_s: float = 1.0) -> None:
         for _ in range(times):
             self.machine.clock_s += every_s
-            self.recorder.look()
+            self.recorder.take_sample()
 
     def events(self, kind: str) -> list[Event]:
         return [event for event in read_machine_events() if event["event"] == kind]
@@ -99,7 +99,7 @@ def test_it_asks_to_be_woken_in_a_second_less_what_it_took() -> None:
     bench = Bench()
     ticking = iter([101.0, 101.25])
     bench.recorder._clock = lambda: next(ticking)
-    assert bench.recorder.look() == pytest.approx(0.75)
+    assert bench.recorder.take_sample() == pytest.approx(0.75)
 
 
 def test_in_trouble_every_look_is_written_and_what_led_up_to_it() -> None:
@@ -191,10 +191,10 @@ def test_packing_waits_for_a_calm_moment(monkeypatch: pytest.MonkeyPatch) -> Non
     bench.look(2)
     assert tidied == [101]  # Once at the beginning, after whatever a crash has left.
     bench.machine.available_bytes = 512 * MIB
-    bench.log._segment_bytes = 1
+    bench.log._file_bytes = 1
     bench.look(3)
     assert tidied == [101]
-    bench.log._segment_bytes = GIB
+    bench.log._file_bytes = GIB
     bench.machine.available_bytes = 20 * GIB
     bench.look(60)
     assert len(tidied) == 2
@@ -206,8 +206,8 @@ def test_packing_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None
     tidied = []
     monkeypatch.setattr(MachineLog, "tidy", lambda log: tidied.append(bench.machine.clock_s))
     bench.machine.available_bytes = 512 * MIB
-    bench.log._segment_bytes = 1
-    bench.look(3 * UNTIDY_SEGMENTS)
+    bench.log._file_bytes = 1
+    bench.look(3 * UNPACKED_FILES)
     assert len(tidied) >= 2
 
 
