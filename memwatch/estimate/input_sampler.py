@@ -2,14 +2,16 @@
 
 An input is a row of stretches, each of which can be entered at its start: a plain file has as many as pieces are
 wanted, a parquet file has its row groups, a packed file is one. The stretches are entered in an order that is spread
-evenly over the input, so sampling can stop at any time. A stretch of a plain file gives one piece at a random place;
-of any other, the blocks are read as `run tokenize` does it, and one out of every stride, at a random place, is counted.
+evenly over the input, so sampling can stop at any time. In a stretch a place is chosen at random, and the piece that
+holds it is counted: a plain file is read there alone; of any other, the blocks are read from the start of the stretch
+on, as `run tokenize` does it, with one place in every stride.
 """
 
 import math
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from statistics import stdev
@@ -29,8 +31,6 @@ from memwatch.tokenize.inputs.plain_file import PlainFile
 from memwatch.tokenize.inputs.row_reader import open_rows
 
 PIECE_BYTES = 32 * KIB
-SKIP_BYTES = 128 * KIB  # read at once between pieces
-NEARLY_BYTES = 64  # that a piece may lack
 USUAL_UNPACKING = 4
 # The beginnings of this many row groups stand for all of a file; of fewer, what follows was not seen.
 FEW_GROUPS = 8
@@ -193,10 +193,11 @@ class InputSampler:
         record after the place instead, and to count all pieces alike, left out long records: 1 to 2 % of the tokens.)
         A record that is too long for a run ends the estimate too, or is left out; in no case is it read whole.
         """
-        back, found = PIECE_BYTES // 8, -1
-        while found < 0 and back < min(8 * place, LONGEST_RECORD_BYTES):
+        back = PIECE_BYTES
+        while (found := file.read(max(place - back, 0), place).rfind(b"\n")) < 0:
+            if back >= min(place, LONGEST_RECORD_BYTES):
+                break
             back *= 8
-            found = file.read(max(place - back, 0), place).rfind(b"\n")
         line = max(place - back, 0) + found + 1
         begin = line - line % PIECE_BYTES
         opener = BlockOpener([self.source], self._counter.settings, self._counter.encoding)
@@ -208,48 +209,42 @@ class InputSampler:
         raise too_long(self.source.name, line, RecordCuts())
 
     def _pieces(self, stretch: _Stretch, until_s: float, least: int) -> None:
-        """One piece of every stride, to the end of the stretch or of the time."""
-        gap = max(min(self._stride, stretch.size_bytes) - PIECE_BYTES, 0)
-        before = skip = self._rng.randint(0, gap)
-        with closing(block_reader(self.source, self._counter, stretch.start)) as reader:
-            while (cell := self._piece(reader, stretch, skip)) is not None:
-                stretch.cells.append(cell)
+        """The block that holds a random place, in every stride, to the end of the stretch or of the time. The more
+        bytes a block has, the more often a place is in it, so all that are found count alike."""
+        stride = self._stride
+        place = self._rng.randrange(max(min(stride, stretch.size_bytes - PIECE_BYTES), 1))
+        with closing(self._blocks(stretch)) as blocks:
+            for block in blocks:
+                if place < block.after.offset:
+                    data = _counted(block)
+                    tokens = self._counter.count(data, block.layout, self.source.name, block.start.offset)
+                    self.read_bytes += len(data)
+                while place < block.after.offset:
+                    stretch.cells.append(Cell(stride, max(len(data), 1), tokens))
+                    place += stride - place % stride + self._rng.randrange(stride)
                 # How much text a packed file holds shows after its first step.
                 knows_size = self.source.packing is None or self._step is not None
                 if knows_size and time.monotonic() > until_s and len(stretch.cells) >= least:
                     if self.source.has_rows and stretch.size_bytes <= SMALL_GROUP_BYTES:
-                        self._piece(reader, stretch, SMALL_GROUP_BYTES * 2)
+                        deque(blocks, maxlen=0)  # Pass the rest, to know its size.
                     return
-                after, before = gap - before, self._rng.randint(0, gap)
-                skip = after + before
 
-    def _piece(self, reader: BlockReader, stretch: _Stretch, skip: int) -> Cell | None:
-        """The next piece after so many bytes; None at the end of the stretch. A block ends before a record that is
-        too long for it: that record belongs to the piece, else long ones would count less."""
-        passed_bytes = read_bytes = tokens = 0
-        while read_bytes <= PIECE_BYTES - NEARLY_BYTES and not stretch.ended:
-            is_skipped = passed_bytes < skip
-            limit = min(skip - passed_bytes, SKIP_BYTES) if is_skipped else PIECE_BYTES - read_bytes
-            started_s = time.thread_time()
-            block = reader.next(limit)
-            if block is None:
-                stretch.ended = True
-                break
-            self._counter.reading_s += time.thread_time() - started_s
-            self._counter.reading_bytes += block.length
-            if block.file_position > self._taken_bytes > 0:
-                self._step = (self._taken_bytes, block.start.offset)
-            self._taken_bytes = block.file_position
-            stretch.ended = block.after.row_group != stretch.start.row_group
-            if not stretch.ended:
+    def _blocks(self, stretch: _Stretch) -> Generator[Block, None, None]:
+        """The blocks of a stretch, as a run reads them; keeps how far they went and what reading them took."""
+        with closing(block_reader(self.source, self._counter, stretch.start)) as reader:
+            while True:
+                started_s = time.thread_time()
+                block = reader.next(PIECE_BYTES)
+                if block is None or block.after.row_group != stretch.start.row_group:
+                    stretch.ended = True
+                    return
+                self._counter.reading_s += time.thread_time() - started_s
+                self._counter.reading_bytes += block.length
+                if block.file_position > self._taken_bytes > 0:
+                    self._step = (self._taken_bytes, block.start.offset)
+                self._taken_bytes = block.file_position
                 stretch.passed_bytes, stretch.passed_rows = block.after.offset, block.after.row
-            passed_bytes += block.length
-            if not is_skipped:
-                data = _counted(block)
-                tokens += self._counter.count(data, block.layout, self.source.name, block.start.offset)
-                read_bytes += len(data)
-        self.read_bytes += read_bytes
-        return Cell(max(passed_bytes, 1), max(read_bytes, 1), tokens) if tokens else None
+                yield block
 
     def text_bytes(self) -> tuple[Range, float]:
         """The size of all text in the input, after sampling, and the share of it that was seen."""

@@ -76,6 +76,10 @@ class OutputDisk:
     free_bytes: int | None
     partial_bytes: int = 0
 
+    @property
+    def name(self) -> str:
+        return "this folder" if self.folder == "." else self.folder
+
     def fit(self, output_bytes: Range) -> Fit:
         if self.free_bytes is None:
             return Fit.UNKNOWN
@@ -105,7 +109,7 @@ def conclude(
     if disk_fit == Fit.TOO_LARGE:
         missing = format_size(output_bytes.high - (disk.free_bytes or 0) - disk.partial_bytes)
         return Conclusion(
-            "disk too small", remedy=f"free {missing} in {disk.folder}, or choose another folder with --out"
+            "disk too small", remedy=f"free {missing} in {disk.name}, or choose another folder with --out"
         )
     verdict = "tight" if disk_fit == Fit.TIGHT else "safe"
     if memory.available_bytes is None or memory.fit(usual_bytes) == Fit.SAFE:

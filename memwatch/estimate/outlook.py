@@ -203,7 +203,7 @@ def _notes(sampled: list[Sampled], disk: OutputDisk) -> list[str]:
         notes.append(f"{len(partly) - NAMED_INPUTS} more files were read only in part or not at all")
     if disk.partial_bytes:
         held = format_size(disk.partial_bytes)
-        notes.append(f"{held} of an unfinished run are in {disk.folder}; the same command resumes it")
+        notes.append(f"{held} of an unfinished run are in {disk.name}; the same command resumes it")
     return notes
 
 

@@ -39,7 +39,7 @@ def as_lines(found: Outlook, width: int) -> list[str]:
     per_token = f"({script.bytes_per_token:.1f} + {script.token_bytes} bytes/token measured)"
     rows = [
         ("Tokens", f"{_count_range(found.tokens)}   {rate}{found.encoding.name}", ""),
-        ("Output", f"{format_size(size.estimate)} {dtype}   free in {found.disk.folder}: {free}",
+        ("Output", f"{format_size(size.estimate)} {dtype}   free in {found.disk.name}: {free}",
          _word(found.disk.fit(size), _DISK_WORDS)),
         ("RAM", f"stream   {format_size(found.stream_bytes)}   of {_memory(found, width)}",
          _word(stream_fit, _MEMORY_WORDS)),

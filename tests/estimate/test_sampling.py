@@ -393,12 +393,21 @@ def _jsonl(path: Path, texts: list[str]) -> None:
     path.write_text("".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)))
 
 
+def _packed_jsonl(path: Path, texts: list[str]) -> None:
+    _jsonl(path, texts)
+    path.write_bytes(gzip.compress(path.read_bytes(), 1))
+
+
 def _small_row_groups(path: Path, texts: list[str]) -> None:
     pq.write_table(pa.table({"id": list(range(len(texts))), "text": texts}), path, row_group_size=2)
 
 
 # The first and last bytes of a row group are sampled a little less often than others.
-@pytest.mark.parametrize(("write", "within"), [(_jsonl, 0.005), (_small_row_groups, 0.01)], ids=["jsonl", "parquet"])
+@pytest.mark.parametrize(
+    ("write", "within"),
+    [(_jsonl, 0.005), (_packed_jsonl, 0.005), (_small_row_groups, 0.01)],
+    ids=["jsonl", "packed", "parquet"],
+)
 def test_long_and_short_documents_are_estimated_without_bias(
     write: Callable[[Path, list[str]], None],
     within: float,
