@@ -62,7 +62,7 @@ def suggestion(name: str, rest: list[str]) -> str:
 
 
 def is_like_tokenize(name: str) -> bool:
-    """tokenize, tokenise, tokenizer, Tokenize, tokeniz."""
+    """Whether `tokenize` was meant: tokenise, tokenizer, Tokenize, tokeniz."""
     return name.lower().startswith("token")
 
 

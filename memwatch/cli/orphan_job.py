@@ -15,7 +15,7 @@ LOOK_INTERVAL_S = 0.2
 
 
 class OrphanJob:
-    """Made when the job starts, while its pid is surely its own."""
+    """The job, by pid and start time. Must be made when the job starts, before its pid can belong to another."""
 
     def __init__(self, pid: int) -> None:
         stat = read_stat(pid)

@@ -130,7 +130,7 @@ class PlainView:
         return words
 
     def _summary(self, event: dict[str, Any]) -> RunSummary:
-        """Without the guard's reason for a stop, which is on the line before."""
+        """What the closing line shows, without the guard's reason for a stop: that is on the line before."""
         started_t, ended_t = self._run_started_t, event.get("t")
         took_s = None
         if started_t is not None and isinstance(ended_t, int | float):

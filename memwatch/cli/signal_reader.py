@@ -41,11 +41,12 @@ class SignalReader:
 
     @contextmanager
     def receiving(self) -> Iterator[None]:
-        """Around a wait for `fileno`."""
+        """A context in which to wait for `fileno`; nothing to do here, because a signalfd receives at any time."""
         yield
 
     def read(self) -> list[ReceivedSignal]:
-        """What has arrived, without what this process and its children cause: SIGPIPE, SIGXFSZ, SIGCHLD."""
+        """The signals that have arrived, without those that this process and its children cause: SIGPIPE, SIGXFSZ,
+        SIGCHLD."""
         try:
             data = os.read(self._fd, _RECORD.size * _READ_AT_ONCE)
         except BlockingIOError:
@@ -81,6 +82,6 @@ class HandlerReader:
             signal.pthread_sigmask(signal.SIG_BLOCK, self._numbers)
 
     def read(self) -> list[ReceivedSignal]:
-        """What has arrived, without what children cause."""
+        """The signals that have arrived, without SIGCHLD."""
         numbers = self._wakeup.read()
         return [ReceivedSignal(number, is_from_kernel=False) for number in numbers if number != signal.SIGCHLD]

@@ -64,7 +64,7 @@ def require_screen(is_ascii: bool, instead: str) -> None:
 
 
 def why_not_full(environment: Mapping[str, str], is_ascii: bool, command: Sequence[str] = ()) -> str | None:
-    """None: a terminal can show the full screen."""
+    """Why the full screen cannot be shown, in words; None if it can."""
     if environment.get("TERM", "dumb") in ("", "dumb", "unknown"):
         return f"TERM={environment.get('TERM', '')} cannot show the full screen"
     if needs_terminal(command):

@@ -45,7 +45,7 @@ def sample_to_json(sample: Sample) -> dict[str, object]:
 
 
 def sample_from_json(line: Mapping[str, object]) -> Sample:
-    """Raises ValueError if it is not one."""
+    """The sample that an event holds. Raises ValueError if it holds none."""
     values = dict(line)
     for name, kind in _PARTS.items():
         if values.get(name) is not None:

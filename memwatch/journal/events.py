@@ -107,7 +107,7 @@ def waits_for_reason(event: Mapping[str, object]) -> str | None:
 
 
 def waits_for_pid(event: Mapping[str, object]) -> int | None:
-    """Of a verdict: the guard of that other run."""
+    """The pid of the guard whose run goes first, from a verdict; None if none does."""
     waits_for = event.get("waits_for")
     pid = waits_for.get("pid") if isinstance(waits_for, Mapping) else None
     return pid if isinstance(pid, int) and waits_for_reason(event) is not None else None
@@ -133,7 +133,7 @@ def exit_event(t: float, code: int | None, signal: int | None, by: str | None, *
 
 
 def encode(event: Mapping[str, object]) -> bytes:
-    """The event's line."""
+    """The event as a line of the journal."""
     try:
         text = _encode(event)
     except ValueError:

@@ -44,7 +44,7 @@ class GuardId:
         return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
     def is_alive(self, proc_root: str = "/proc") -> bool | None:
-        """None if it cannot be seen from here, for example in a container."""
+        """Whether this guard is running; None if it cannot be seen from here, for example in a container."""
         boot_id, namespace = _boot_id(proc_root), _pid_namespace(proc_root)
         if None not in (self.boot_id, boot_id) and self.boot_id != boot_id:
             return False

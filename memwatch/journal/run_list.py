@@ -60,7 +60,7 @@ class RunInfo:
 
     @classmethod
     def read(cls, path: Path) -> "RunInfo":
-        """Raises OSError."""
+        """Read all of a journal. Raises OSError."""
         seen = _Seen()
         with open(path, "rb", BUFFER_BYTES) as file:
             status = os.fstat(file.fileno())
@@ -109,7 +109,7 @@ def journals(folder: Path) -> list[Path]:
 
 
 def _is_ordinary(path: Path) -> bool:
-    """A pipe would block, and a link may lead to one."""
+    """Whether it is a plain file: a pipe would block, and a link may lead to one."""
     return path.is_file() and not path.is_symlink()
 
 

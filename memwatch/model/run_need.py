@@ -58,7 +58,7 @@ class RunNeed:
 
     @classmethod
     def from_json(cls, event: Mapping[str, object]) -> "RunNeed | None":
-        """None where the event takes back an earlier one, or is forged."""
+        """The forecast in a `need` event; None where the event takes back an earlier one, or is forged."""
         fraction, there = _number(event.get("fraction")), _number(event.get("there_bytes"))
         need, low, high = (_number(event.get(name)) for name in ("need_bytes", "low_bytes", "high_bytes"))
         if need is None or low is None or high is None:
@@ -94,7 +94,7 @@ def _digits(value: float) -> str:
 
 
 def _number(value: object) -> float | None:
-    """A journal may hold anything."""
+    """The value if it is a plausible number, else None: a journal may be forged."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     return value if 0 <= value < _MOST and math.isfinite(value) else None

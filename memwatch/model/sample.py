@@ -44,7 +44,7 @@ class Limit:
 
     @property
     def swapped_out_bytes(self) -> int | None:
-        """What is in swap only."""
+        """Bytes that are in swap and not also in RAM."""
         return None if self.swap_used_bytes is None else max(self.swap_used_bytes - (self.swap_cached_bytes or 0), 0)
 
 

@@ -107,7 +107,7 @@ def _spans(spans: Sequence[tuple[str, ShadedSpan]], axis: Axis) -> Html:
 
 
 def _span(finding: Finding, axis: Axis) -> ShadedSpan | None:
-    """None if it is not in the time that is shown, or its time is unknown."""
+    """The time of a finding on the axis; None if the axis does not show it, or it is unknown."""
     if finding.start_t is None:
         return None
     end_t = finding.start_t if finding.end_t is None else max(finding.end_t, finding.start_t)

@@ -16,8 +16,8 @@ from datetime import tzinfo
 from memwatch import __version__
 from memwatch.diagnose.findings import Diagnosis, Finding, Held
 from memwatch.journal.events import Event
-from memwatch.model.programs import program_name
-from memwatch.model.units import format_duration, format_size
+from memwatch.model.programs import as_given, is_tokenizer, program_name
+from memwatch.model.units import format_duration, format_number, format_size
 from memwatch.model.wording import clock_time, ending
 from memwatch.report.charts import charts
 from memwatch.report.html import STYLE, Html, element, joined, text, with_code
@@ -27,7 +27,7 @@ from memwatch.report.run_story import GapKind, RunStory, read_story
 
 # Nothing but its own style may be used, whatever should ever slip into it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_LOG_NOTE = f"Only this log is the evidence: nothing of the machine that read it. memwatch {__version__}"
+_LOG_NOTE = f"Evidence: this log only, nothing of the machine that read it. memwatch {__version__}"
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -79,7 +79,7 @@ def report_page(
 
 def _parts_at_fault(diagnosis: Diagnosis) -> str:
     parts = dict.fromkeys(finding.part for finding in diagnosis.findings)
-    return f"at fault: {', '.join(parts)}" if parts else "nothing at fault was found"
+    return f"at fault: {', '.join(parts)}" if parts else "no fault was found"
 
 
 def _make_shareable(story: RunStory, redact: Redactor) -> None:
@@ -113,7 +113,9 @@ def _title(story: RunStory, show_commands: bool) -> str:
     words = [str(word) for word in command] if isinstance(command, list) else []
     if not words or (not story.is_of_a_job and words[:2] == ["memwatch", "record"]):
         return "This machine"
-    return " ".join(words) if show_commands else program_name(" ".join(words))
+    if show_commands:
+        return as_given(words)
+    return "tokenize" if is_tokenizer(words) else program_name(" ".join(words))
 
 
 def _when(story: RunStory, zone: tzinfo | None) -> str:
@@ -260,7 +262,7 @@ def _footer(story: RunStory, zone: tzinfo | None) -> Html:
     from datetime import datetime
 
     where = datetime.fromtimestamp(min(max(story.begin_x or 0.0, 0.0), 4e9), zone).astimezone(zone).strftime("UTC%z")
-    sentences = [f"{story.samples} samples; times are {where[:6]}:{where[6:8]}."]
+    sentences = [f"{format_number(story.samples, 'sample')}; times are {where[:6]}:{where[6:8]}."]
     if story.set_back_s:
         back = format_duration(story.set_back_s)
         sentences.append(f"The clock was set back by {back} during this time; the charts ignore that.")

@@ -37,7 +37,8 @@ class CountedLimit:
 
 
 def counted_limit(story: RunStory) -> CountedLimit | None:
-    """None where no limit was recorded."""
+    """The limit that came closest to its end in this run: the machine's RAM, or the job's cgroup. None where none was
+    recorded."""
     found = []
     if story.total_bytes and story.least_available_bytes is not None:
         found.append((story.least_available_bytes, story.total_bytes, False))

@@ -14,7 +14,7 @@ LAST_WORDS = 5  # lines
 
 
 def tail(picture: Picture, screen_rows: int, has_colours: bool) -> str:
-    """A job that failed has said why in its last lines; a short output is there as a whole."""
+    """The last lines of the job's output, to be left on the terminal: they usually show why a job failed."""
     lines = picture.output[-max(KEPT_LINES, screen_rows) :]
     return "".join(_written(text, has_colours) + "\n" for text in lines)
 

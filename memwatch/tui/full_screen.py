@@ -24,7 +24,7 @@ LAST_S = 1.0
 
 
 def look_for(options: ScreenOptions) -> Look:
-    """NO_COLOR switches colours off, whatever its value is."""
+    """The glyphs and colours for this terminal. NO_COLOR switches colours off, whatever its value is."""
     has_colours = not os.environ.get("NO_COLOR")
     if options.is_ascii or not shows_unicode(os.environ):
         return Look(ASCII, has_colours)

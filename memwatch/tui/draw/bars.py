@@ -9,7 +9,7 @@ EIGHTHS = 8
 
 
 def bar(fraction: float | None, width: int, glyphs: Glyphs, role: str = "job") -> Line:
-    """How much of the whole; exact to an eighth of a cell."""
+    """A bar that is filled up to this fraction, exact to an eighth of a cell."""
     return stacked([(fraction or 0.0, role)], width, glyphs)
 
 

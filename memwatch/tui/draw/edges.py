@@ -44,7 +44,7 @@ def nodes_at_work(picture: Picture) -> str:
 
 
 def state(picture: Picture, look: Look) -> Line:
-    """A word and a symbol, never colour alone."""
+    """The state of the job as a symbol and a word, because not everybody sees colours."""
     glyphs = look.glyphs
     symbol, word, role = {
         JobState.STARTING: (glyphs.running, "STARTING", "dim"),

@@ -29,7 +29,7 @@ def lines(picture: Picture, look: Look, width: int, height: int) -> list[Line]:
 
 def numbers(gpu: Gpu, look: Look, width: int) -> Line:
     if gpu.asleep:
-        return line(Span("asleep; not woken for a reading", "dim"))
+        return line(Span("suspended (not woken up)", "dim"))
     parts = [
         line(bar(gpu.used_fraction, 8, look.glyphs), " ", Span(percent(gpu.used_fraction).rjust(5))),
         label("mem", _of(gpu.memory_used_bytes, gpu.memory_total_bytes)),

@@ -23,7 +23,7 @@ def row_count(picture: Picture, look: Look, width: int) -> int:
 def lines(picture: Picture, look: Look, width: int, height: int, top: int = 0) -> list[Line]:
     if not picture.output:
         is_replay = picture.kind == ViewKind.REPLAY
-        return [line(Span("the journal has no output of this moment" if is_replay else "no output yet", "dim"))]
+        return [line(Span("the journal has no output for this moment" if is_replay else "no output yet", "dim"))]
     # In a row or two, the start of a line says more than its end.
     rows_each = 1 if height <= 2 else None
     return last_rows(picture.output, lambda text: in_rows(text, width)[:rows_each], height, top)

@@ -9,7 +9,7 @@ from memwatch.tui.model.series import columns
 
 
 def total_bytes(picture: Picture) -> int:
-    """0 if there is none, or it is unknown."""
+    """The size of swap; 0 if there is none, or it is unknown."""
     memory = None if picture.sample is None else picture.sample.memory
     return 0 if memory is None else memory.swap_total_bytes
 

@@ -39,7 +39,7 @@ class ProgressPace:
         self._points.clear()
 
     def eta(self, total: float | None) -> Eta | None:
-        """None while too little was seen, or nothing moves."""
+        """The rate and the time left; None while too little was seen, or nothing moves."""
         if len(self._points) < 2:
             return None
         (first_t, first), (last_t, last) = self._points[0], self._points[-1]

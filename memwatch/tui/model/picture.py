@@ -113,7 +113,7 @@ class MemoryRoom:
 
 @dataclass(frozen=True, slots=True)
 class ProcessRow:
-    """A process, and what it did since the last look."""
+    """A process, and what it did since the sample before."""
 
     process: Process
     cpu_fraction: float | None = None

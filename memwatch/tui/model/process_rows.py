@@ -29,7 +29,7 @@ class Arranged:
 
 
 def process_rows(latest: Iterable[Process], earlier: Iterable[Process], span_s: float | None) -> tuple[ProcessRow, ...]:
-    """`span_s` is between the two looks; None if there was but one."""
+    """The processes with their rates since an earlier sample, `span_s` before; None if there is no earlier one."""
     if not span_s:
         return tuple(ProcessRow(process) for process in latest)
     before = {(process.pid, process.start_ticks): process for process in earlier}

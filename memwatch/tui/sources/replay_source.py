@@ -65,7 +65,7 @@ class ReplaySource:
         self._advance()
 
     def step(self, direction: int) -> None:
-        """To the next sample, or to the one before."""
+        """Move to the next sample (1), or to the one before (-1)."""
         times = self._index.times
         number = self._index.count_until(self.now_t) + (0 if direction > 0 else -1)
         while 0 <= number < len(times):
