@@ -1,8 +1,7 @@
 """Lines of text with roles, and how they are cut, padded and put side by side. Widths are in terminal cells."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from rich.cells import cell_len, set_cell_size
 
@@ -29,7 +28,6 @@ class Span:
 
 Line = tuple[Span, ...]
 BLANK: Line = ()
-Entry = TypeVar("Entry")
 
 
 def line(*parts: str | Span | Line) -> Line:
@@ -161,14 +159,3 @@ def _as_ascii(text: str) -> str:
 def label(name: str, value: str, role: str = "") -> Line:
     """`peak 24.1 GiB`, the name quieter than the value."""
     return (Span(f"{name} ", "dim"), Span(value, role))
-
-
-def last_rows(entries: Sequence[Entry], rows_of: Callable[[Entry], list[Line]], height: int, top: int) -> list[Line]:
-    """The last rows of a list whose entries take one or more; `top` is how far they are scrolled back."""
-    rows: list[Line] = []
-    for entry in reversed(entries):
-        rows[:0] = rows_of(entry)
-        if len(rows) >= height + top:
-            break
-    end = max(len(rows) - top, min(height, len(rows)))
-    return rows[max(end - height, 0) : end]

@@ -23,16 +23,15 @@ from textual.screen import Screen
 from memwatch.tui.draw import (
     banner,
     edges,
-    event_list,
     gpu_panel,
     memory_panel,
     nodes_panel,
     others,
-    output_panel,
     pressure,
     process_table,
     progress_panel,
     swap,
+    text_panels,
     tiny,
     vitals,
 )
@@ -56,13 +55,15 @@ PROCESSES = Drawing(
     subtitle=process_table.subtitle,
 )
 OUTPUT = Drawing(
-    scrolled=output_panel.lines,
-    rows=output_panel.row_count,
-    title=output_panel.title,
-    subtitle=output_panel.subtitle,
+    scrolled=text_panels.output_lines,
+    rows=text_panels.output_row_count,
+    title=text_panels.output_title,
+    subtitle=text_panels.output_subtitle,
     from_end=True,
 )
-EVENTS = Drawing(scrolled=event_list.lines, rows=event_list.row_count, title=event_list.title, from_end=True)
+EVENTS = Drawing(
+    scrolled=text_panels.event_lines, rows=text_panels.event_row_count, title=text_panels.event_title, from_end=True
+)
 NODES = Drawing(scrolled=nodes_panel.lines, rows=nodes_panel.row_count, title=nodes_panel.title)
 DEFAULT_ZOOM = "memory"
 

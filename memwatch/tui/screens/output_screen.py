@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import Screen
 
-from memwatch.tui.draw import banner, edges, output_panel
+from memwatch.tui.draw import banner, edges, text_panels
 from memwatch.tui.draw.lines import Line, Span, cut, joined, line
 from memwatch.tui.draw.look import Frame, Look
 from memwatch.tui.model.picture import Picture
@@ -33,7 +33,9 @@ class OutputScreen(Screen[None]):
         second = PanelWidget(Drawing(banner.lines), "banner")
         second.styles.height = 1
         yield second
-        yield PanelWidget(Drawing(scrolled=output_panel.lines, rows=output_panel.row_count, from_end=True), "whole")
+        yield PanelWidget(
+            Drawing(scrolled=text_panels.output_lines, rows=text_panels.output_row_count, from_end=True), "whole"
+        )
         last = PanelWidget(Drawing(_keys), "keys")
         last.styles.height = 1
         yield last
