@@ -131,5 +131,5 @@ class SegmentEncoding:
             yield piece
             at = piece.block.after.offset
             if at - dropped >= STEP_BYTES:
-                self._files.get(source).forget(max(dropped, begin + STEP_BYTES), at)
+                self._files.forget(source, max(dropped, begin + STEP_BYTES), at)
                 dropped = at

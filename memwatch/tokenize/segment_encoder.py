@@ -7,10 +7,12 @@ It depends on the inputs, the settings and the range alone, so any process on an
 
 import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from memwatch.errors import MemwatchError
+from memwatch.storage.address import is_remote
 from memwatch.tokenize.block_opener import BlockOpener
 from memwatch.tokenize.blocks import Block, BlockSource, ReadPosition, Stop
 from memwatch.tokenize.encoding import BadBytes, BadRecord, BlockEncoder, DocumentTooLong
@@ -55,6 +57,14 @@ class OpenFiles:
             self.close()
             self._file = PlainFile(source)
         return self._file
+
+    def forget(self, source: Input, start: int, end: int) -> None:
+        """Drop a range from the page cache, also of an input that was read before the present one, and may be gone."""
+        if self._file is not None and self._file.source == source:
+            self._file.forget(start, end)
+        elif not is_remote(source.path):
+            with suppress(MemwatchError), closing(PlainFile(source)) as file:
+                file.forget(start, end)
 
     def close(self) -> None:
         if self._file is not None:

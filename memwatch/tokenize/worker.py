@@ -291,8 +291,7 @@ class Worker:
         if block.read_range is not None:
             # Places are given in order, so nobody has to read this or anything before it. When it was encoded, another
             # worker was still reading the blocks before it: dropped too early, they were read from disk again.
-            source, begin, end = block.read_range
-            self._files.get(source).forget(begin, end)
+            self._files.forget(*block.read_range)
         for split, places in (("train", place.train), ("val", place.val)):
             self._held_bytes -= block.nbytes(split)
             for path, offset, start, end in places:
