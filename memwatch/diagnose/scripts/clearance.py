@@ -116,6 +116,7 @@ class _Visitor(ast.NodeVisitor):
         self._known = set(MODULES | BUILTINS)
         self._foreign: set[str] = set()  # imported from modules of which nothing is known
         self._counters = {name for node in ast.walk(tree) for name in numbers_in(node)}
+        self._clears = any(isinstance(node, ast.Attribute) and node.attr == "clear" for node in ast.walk(tree))
         self._loops: list[_Around] = []
         self._function: str | None = None
         self._per_piece = functions_per_piece(tree)
@@ -156,6 +157,8 @@ class _Visitor(ast.NodeVisitor):
             return False
         if TABLES.fullmatch(name) is not None and is_in_parts(node):
             return True
+        if name.endswith("iterparse"):
+            return self._clears  # Without element.clear() it builds the whole tree.
         if name in JOINING:
             return all(map(self._is_of_one_turn, node.args[:1]))
         if root in self._foreign:
@@ -211,7 +214,8 @@ class _Visitor(ast.NodeVisitor):
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.generic_visit(node)
         if isinstance(node.target, ast.Subscript):
-            self._grows(node, dotted(node.target.value))  # counts[word] += 1: a key for every word
+            if not isinstance(node.target.slice, ast.Constant):
+                self._grows(node, dotted(node.target.value))  # counts[word] += 1: a key for every word
         elif isinstance(node.op, ast.Add | ast.BitOr) and not is_number(node.value):
             name = dotted(node.target)
             if name not in self._counters:

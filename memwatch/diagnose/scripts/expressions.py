@@ -136,7 +136,26 @@ def is_encoder(node: ast.expr) -> bool:
 
 
 def has_encoder(node: ast.AST) -> bool:
-    return any(is_encoder(each) for each in ast.walk(node) if isinstance(each, ast.expr))
+    return any(is_encoder(each) for each in kept_in(node) if isinstance(each, ast.expr))
+
+
+_REDUCED = {"len", "sum", "min", "max", "int", "float", "hash", "round", "bool"}
+
+
+def kept_in(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of an expression but for those of which it keeps only a number: ids of len(ids)."""
+    yield node
+    if not isinstance(node, ast.Call) or dotted(node.func) not in _REDUCED or len(node.args) != 1:
+        for child in ast.iter_child_nodes(node):
+            yield from kept_in(child)
+
+
+_SAVING = re.compile(r"(?:save|write|dump|export|store|flush|upload)(?:_\w+)?")
+
+
+def is_saving(node: ast.AST) -> bool:
+    """save_rows(rows), flush(buffer): what it is given is in a file then, and what it returns is a name or a number."""
+    return isinstance(node, ast.Call) and _SAVING.fullmatch(dotted(node.func).rpartition(".")[2]) is not None
 
 
 def is_small(node: ast.AST) -> bool:

@@ -78,7 +78,8 @@ _REDUCING = frozenset(
 )
 _LISTS_OF_TABLE = {"to_dict", "to_list", "to_pylist", "to_dicts", "tolist", "unique"}
 _ABOUT_DATA = {"shape", "columns", "dtypes", "dtype", "size", "empty", "name", "names", "features", "column_names",
-               "num_rows", "ndim", "nbytes", "schema", "info"}  # fmt: skip
+               "num_rows", "ndim", "nbytes", "schema", "info", "fieldnames", "line_num", "header",
+               "metadata"}  # fmt: skip
 LISTINGS = {"listdir", "glob", "iglob", "rglob", "walk", "scandir", "iterdir"}
 _SAME_PIECES = {"tqdm", "iter", "reversed", "auto_tqdm"}  # what goes through them stays what it is
 _IN_MEMORY = {"StringIO", "BytesIO"}
@@ -91,7 +92,7 @@ OPENERS = {"open", "smart_open", "xopen", "zopen", "urlopen", "file_uploader"}  
 _STREAMS = re.compile(
     r"(?:^|\.)(?:SeqIO|SimpleFastaParser|FastqGeneralIterator|AlignIO|SearchIO)\.parse$|ijson\.items$|"
     r"(?:srsly|jsonlines)\.(?:read_jsonl|open)$|(?:^|\.)(?:read_jsonl|iter_jsonl|iter_lines|iter_records|stream_\w+)$|"
-    r"(?:^|\.)[A-Z]\w*(?:Supplier|Iterator)$"  # of molecules, of web archives
+    r"(?:^|\.)[A-Z]\w*(?:Supplier|Iterator|Reader)$"  # of molecules, of web archives, of pages
 )
 FINDERS = {"re.findall", "re.split", "regex.findall", "regex.split"}
 READERS = {"read", "readlines", "read_text", "read_bytes"}
@@ -223,7 +224,7 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
 def _kind_of_part(node: ast.Attribute, names: Names) -> Kind | None:
     """df.values and df.text are all of it; corpus.train is what the class of corpus gives self.train."""
     inner = kind_of(node.value, names)
-    if inner in (Kind.TABLE, Kind.DATASET) and node.attr not in _ABOUT_DATA:
+    if inner in (Kind.TABLE, Kind.DATASET, Kind.STREAM) and node.attr not in _ABOUT_DATA:
         return inner
     of_object = names.get(f"self.{node.attr}") if isinstance(node.value, ast.Name) else None
     return of_object if of_object in HELD else None
@@ -274,7 +275,8 @@ def is_few(node: ast.expr, names: Names) -> bool:
 def _wrapped(node: ast.Call, end: str, names: Names) -> Kind | None:
     """jsonlines.Reader(file), io.TextIOWrapper(dctx.stream_reader(file)): the same pieces, read by another object."""
     given = {kind_of(each, names) for each in node.args}
-    if end[:1].isupper() or end.endswith(("reader", "Reader", "iter", "stream")):
+    is_made = any(part[:1].isupper() for part in dotted(node.func).split("."))  # Reader(f), Dump.from_file(f)
+    if is_made or end.endswith(("reader", "iter", "stream")):
         return Kind.STREAM if given & {Kind.FILE, Kind.STREAM} or (end in _IN_MEMORY and Kind.WHOLE in given) else None
     return Kind.WHOLE if Kind.WHOLE in given and end in _SAME_TEXT else None
 

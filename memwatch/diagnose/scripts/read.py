@@ -10,7 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memwatch.diagnose.scripts.clearance import Doubt, doubts_in
-from memwatch.diagnose.scripts.expressions import dotted, has_encoder, is_encoder, is_plain, names_in, with_usual_names
+from memwatch.diagnose.scripts.expressions import (
+    dotted,
+    has_encoder,
+    is_encoder,
+    is_plain,
+    is_saving,
+    kept_in,
+    names_in,
+    with_usual_names,
+)
 from memwatch.diagnose.scripts.hits import WORDS, Hit, NotFollowed, Pattern
 from memwatch.diagnose.scripts.kinds import (
     HELD,
@@ -39,8 +48,8 @@ _GIVEN = (
     Kind.FILE, Kind.WHOLE, Kind.TOKENS, Kind.DATASET, Kind.STREAM, Kind.TABLE, Kind.EMPTY, Kind.EMPTY_LISTS,
     Kind.EMPTY_MAP, Kind.FEW, Kind.FILES,
 )  # fmt: skip
-# Harmless in a function that gets one file at a time, as is one text; a table of many is large by itself.
-_OF_ONE_PIECE = {Pattern.WHOLE_JSON, Pattern.WHOLE_XML, Pattern.WHOLE_ARRAY, Pattern.WHOLE_SPLIT}
+# Harmless in a function that gets one file at a time; a parquet file is packed, so that one of many is large by itself.
+_OF_ONE_PIECE = {Pattern.WHOLE_TABLE, Pattern.WHOLE_JSON, Pattern.WHOLE_XML, Pattern.WHOLE_ARRAY, Pattern.WHOLE_SPLIT}
 _FILLED = (Kind.EMPTY_MAP, Kind.EMPTY_LISTS, Kind.TOKENS)
 # Columns of a dataset, which come as a list of everything; "train" is a split.
 _COLUMNS = {"text", "content", "input_ids", "sentence", "document", "article", "prompt", "messages", "tokens"}
@@ -138,7 +147,7 @@ class _Reader(ScopeVisitor):
         """records[key] = record, in a loop over the input: a dict of everything."""
         is_made = isinstance(value, ast.Call) and dotted(value.func).rpartition(".")[2] in _MAKERS
         is_new = isinstance(value, ast.Dict) or (
-            (is_made or isinstance(value, ast.Name | ast.Subscript | ast.Tuple))
+            (is_made or isinstance(value, ast.Name | ast.Subscript | ast.Tuple | ast.ListComp))
             and any(each in self._given() for each in names_in(value))
         )
         is_of_file = self._is_of_one_file(value) or kind_of(value, self._names) == Kind.ENCODED  # texts[name] = tokens
@@ -287,6 +296,8 @@ class _Reader(ScopeVisitor):
         kind = self._names.get(name)
         if not self._loops or kind not in (Kind.EMPTY, Kind.EMPTY_TEXT, Kind.EMPTY_MAP, Kind.EMPTY_LISTS, Kind.TOKENS):
             return
+        if any(map(is_saving, values)):
+            return
         goes_on = any(loop.over_files or loop.over_dataset for loop in self._loops)
         is_of_call = self._is_per_piece and name in self._local and not goes_on
         # A new list for each of a few files is still a list of a whole file.
@@ -296,7 +307,11 @@ class _Reader(ScopeVisitor):
             return
         if any(loop.over_data and loop.is_bounded for loop in self._loops) or any(map(self._takes_first, self._tests)):
             return
-        encodes = any(has_encoder(value) or kind_of(value, self._names) == Kind.ENCODED for value in values)
+        if any(isinstance(value, ast.Name) and kind_of(value, self._names) in HELD for value in values):
+            self.note(Pattern.RECORD_LIST, node)  # merged.extend(rows), for each of a few files
+            self._names[name] = Kind.TOKENS
+            return
+        encodes = any(has_encoder(value) or self._is_encoded(value) for value in values)
         over_data = any(loop.over_data for loop in self._loops) or any(map(self._is_of_one_file, values))
         first = next((number for number, loop in enumerate(self._loops) if loop.over_data), len(self._loops) - 1)
         given = frozenset().union(*(loop.gives | loop.grows for loop in self._loops[first:])) - {name}
@@ -316,6 +331,11 @@ class _Reader(ScopeVisitor):
         elif not any(self._is_load(value) for value in values):
             return
         self._names[name] = Kind.TOKENS
+
+    def _is_encoded(self, value: ast.expr) -> bool:
+        """ids, ids + [eot], np.asarray(ids); not len(ids)."""
+        names = (each.id for each in kept_in(value) if isinstance(each, ast.Name))
+        return any(self._names.get(name) == Kind.ENCODED for name in names)
 
     def _takes_first(self, test: ast.expr) -> bool:
         """if i < 100, where i counts the turns of a loop."""

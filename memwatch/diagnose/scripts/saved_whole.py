@@ -11,10 +11,17 @@ grew with the input.
 """
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 
-from memwatch.diagnose.scripts.expressions import WRAPPERS, dotted, is_bounded, is_empty, is_plain, names_in
+from memwatch.diagnose.scripts.expressions import (
+    WRAPPERS,
+    dotted,
+    is_bounded,
+    is_empty,
+    is_plain,
+    is_saving,
+    names_in,
+)
 from memwatch.diagnose.scripts.hits import Pattern
 from memwatch.diagnose.scripts.library_calls import ARRAYS, OF_PARTS
 from memwatch.diagnose.scripts.loops import let_go_in
@@ -26,7 +33,6 @@ _SAVES = frozenset(
     push_to_hub writerows
     """.split()  # noqa: SIM905
 )
-_OWN_SAVE = re.compile(r"(?:save|write|dump|export|store)_\w+")
 _GROWS = {"append", "extend", "add", "insert", "update"}
 _OF_FEW = {"items", "keys", "values", "split", "splitlines", "most_common", "range", "columns", "groups"}
 _NEW = {"list", "dict", "set", "defaultdict", "OrderedDict", "deque"}
@@ -122,7 +128,7 @@ def _saved(nodes: list[ast.AST], name: str) -> list[ast.Call] | None:
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     copies = [node for node in calls if dotted(node.func) in ARRAYS | OF_PARTS and made & set(_direct(node))]
     saves = [node for node in calls if dotted(node.func).rpartition(".")[2] in _SAVES]
-    own = [node for node in calls if _OWN_SAVE.match(dotted(node.func).rpartition(".")[2])]  # save_to_jsonl(rows)
+    own = [node for node in calls if is_saving(node) and "_" in dotted(node.func)]  # save_to_jsonl(rows), not f.write
     is_saved = any(made & set(names_in(save)) for save in saves) or any(made & set(_direct(save)) for save in own)
     return copies if is_saved else None
 

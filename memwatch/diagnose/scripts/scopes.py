@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 
 from memwatch.diagnose.scripts.expressions import dotted, has_encoder, names_in
-from memwatch.diagnose.scripts.kinds import DATA, HELD, Kind, is_loader, is_whole_read, kind_of
+from memwatch.diagnose.scripts.kinds import DATA, HELD, READERS, Kind, is_loader, kind_of
 from memwatch.diagnose.scripts.loops import Loop, let_go_in, loop_of
 
 Given = Mapping[tuple[str, str], Kind]  # what own functions are given: function and parameter
@@ -159,7 +159,11 @@ class ScopeVisitor(ast.NodeVisitor):
         return kind
 
     def _reads(self, node: ast.AST) -> bool:
-        return any(isinstance(each, ast.Call) and is_whole_read(each, self._names) for each in ast.walk(node))
+        """A whole file, however small: in a loop over many files it is one of them."""
+        return any(
+            isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr in READERS
+            for each in ast.walk(node)
+        )
 
     def _loads_a_file(self, value: ast.expr) -> bool:
         """text = pdf_to_string(name), game = read_game(f), in a loop over the names of files."""
