@@ -30,10 +30,12 @@ TICKS_S = os.sysconf("SC_CLK_TCK")
 
 
 def spent_s(mark: str, driver_pid: int) -> dict[str, float]:
-    """CPU time of all processes with this mark in their environment, and of the driver's, by kind."""
+    """CPU time of the driver's processes, of all that have this mark in their environment, and of their children, by
+    kind. Ray's agents write their titles over their environment."""
     spent = dict.fromkeys([*(kind for kind, _ in KINDS), DRIVER, OTHERS], 0.0)
     ours = {driver_pid, *descendants(driver_pid)}
-    for pid in {*marked(mark.encode()), *ours}:
+    cluster = {pid for parent in marked(mark.encode()) for pid in (parent, *_children(parent))}
+    for pid in cluster | ours:
         with suppress(OSError):
             spent[DRIVER if pid in ours else _kind(pid)] += cpu_s(pid)
     return spent
@@ -43,6 +45,12 @@ def cpu_s(pid: int) -> float:
     """Of a process and of its children that have ended."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11:15])) / TICKS_S
+
+
+def _children(pid: int) -> list[int]:
+    with suppress(OSError):
+        return descendants(pid)
+    return []
 
 
 def _kind(pid: int) -> str:
