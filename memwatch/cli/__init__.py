@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from contextlib import suppress
 
 from memwatch.guard import inherited
 
@@ -14,7 +15,8 @@ def main() -> int:
     if sys.argv[1:2] == ["run"]:
         from memwatch.guard import start_guard
 
-        start_guard.begin()
+        with suppress(OSError):  # No process or no descriptor to be had: the front tries again, and says so.
+            start_guard.begin()
     from memwatch.cli.commands import memwatch
     from memwatch.command_line import invoke
 

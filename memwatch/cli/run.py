@@ -62,7 +62,7 @@ class RunCommand(click.Command):
               help="Where the tokenizer runs: on this machine, or as tasks of a Ray cluster.")  # fmt: skip
 @click.option("--ray-address", metavar="HOST:PORT", default="auto", show_default=True,
               help="Ray cluster; auto is RAY_ADDRESS, or the cluster of this machine.")  # fmt: skip
-@click.option("--unguarded", is_flag=True, help="Run the job without protection if memory cannot be read.")
+@click.option("--unguarded", is_flag=True, help="Run the job without protection if it cannot be watched here.")
 @click.argument("job", nargs=-1, type=click.UNPROCESSED, metavar="tokenize INPUT... | -- COMMAND [ARG]...",
                 shell_complete=complete_job)  # fmt: skip
 def run(

@@ -13,10 +13,13 @@ from memwatch.errors import ExitCode
 from memwatch.guard import inherited, system
 from memwatch.guard.job_channel import JobListener
 from memwatch.guard.order import GuardOrder, wait_for_order
-from memwatch.guard.readable import NOTHING_TO_GUARD_BY, memory_can_be_read
+from memwatch.guard.readable import obstacle
 from memwatch.guard.scope.placement import Place, seek_place
 from memwatch.guard.spawn import CannotStart, JobStart, spawn
 from memwatch.guard.watchers import Watchers
+
+# 16 views, the files of 96 processes, cgroups; a usual limit.
+MOST_OPEN_FILES = 1024
 
 
 def main(view_fd: int) -> int:
@@ -24,25 +27,30 @@ def main(view_fd: int) -> int:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # The front blocks them for itself.
     for_the_job = inherited.extra_descriptors()
     view = socket.socket(fileno=view_fd)
-    # Before more is loaded: a watcher stays as small as we are now.
-    watchers = Watchers()
+    open_files = system.allow_open_files(MOST_OPEN_FILES)
+    try:
+        watchers = Watchers()  # Before more is loaded: a watcher stays as small as we are now.
+    except OSError as error:
+        wait_for_order(view)  # Or the front, which is about to send it, would fail at that and not read why.
+        return _refuse(view, None, f"cannot start the guard's watcher: {error.strerror}", ExitCode.BROKEN)
     with suppress(OSError):  # A session's leader has a group of its own already.
         os.setpgid(0, 0)  # What a terminal sends is for the job, and reaches us by way of the front.
     system.adopt_orphans()
     try:
-        return _guard(view, watchers, for_the_job)
+        return _guard(view, watchers, for_the_job, open_files)
     except Exception as error:
-        # Whatever it was, the kernel and the watchers see to it that the job is not left stopped.
-        return _refuse(view, f"the guard failed: {type(error).__name__}: {error}", ExitCode.BROKEN)
+        return _refuse(view, watchers, f"the guard failed: {type(error).__name__}: {error}", ExitCode.BROKEN)
 
 
-def _guard(view: socket.socket, watchers: Watchers, for_the_job: list[int]) -> int:
+def _guard(view: socket.socket, watchers: Watchers, for_the_job: list[int], open_files: tuple[int, int]) -> int:
     order = wait_for_order(view)
     if order is None:
+        watchers.dismiss()
         return ExitCode.OK
     config = order.config
-    if not config.may_be_unguarded and not memory_can_be_read():
-        return _refuse(view, NOTHING_TO_GUARD_BY, ExitCode.BROKEN)
+    why_blind = None if config.may_be_unguarded else obstacle(system.most_open_files())
+    if why_blind is not None:
+        return _refuse(view, watchers, why_blind, ExitCode.BROKEN)
     place = seek_place()
     scope = into_scope = None
     # What is not needed on a machine without systemd is not waited for there.
@@ -55,7 +63,7 @@ def _guard(view: socket.socket, watchers: Watchers, for_the_job: list[int]) -> i
             machine = memory_sample()
             reserve = reserve_for(config, machine)
         except ReserveTooLarge as error:  # Nothing is run under a promise that cannot be kept.
-            return _refuse(view, str(error), ExitCode.USAGE)
+            return _refuse(view, watchers, str(error), ExitCode.USAGE)
         if isinstance(place, Place):
             from memwatch.guard.scope.job_scope import JobScope
 
@@ -69,9 +77,9 @@ def _guard(view: socket.socket, watchers: Watchers, for_the_job: list[int]) -> i
 
     before = read_before_start()
     try:
-        job_pid = spawn(_start(order, listener), into_scope)
+        job_pid = spawn(_start(order, listener, open_files), into_scope)
     except CannotStart as error:
-        return _refuse(view, str(error), error.exit_code)
+        return _refuse(view, watchers, str(error), error.exit_code)
     watchers.add_second()
     # The job has started, and does not share in it. Behind hundreds of busy processes the guard would be late.
     usual_niceness = system.raise_priority()
@@ -105,7 +113,7 @@ def _job_listener() -> JobListener | None:
         return None  # The job can report no progress; all else goes on.
 
 
-def _start(order: GuardOrder, listener: JobListener | None) -> JobStart:
+def _start(order: GuardOrder, listener: JobListener | None, open_files: tuple[int, int]) -> JobStart:
     config = order.config
     return JobStart(
         command=order.command,
@@ -116,11 +124,15 @@ def _start(order: GuardOrder, listener: JobListener | None) -> JobStart:
         closed_streams=config.closed_streams,
         ignored_signals=config.ignored_signals,
         blocked_signals=config.blocked_signals,
+        open_files=open_files,
     )
 
 
-def _refuse(view: socket.socket, text: str, code: int) -> int:
+def _refuse(view: socket.socket, watchers: Watchers | None, text: str, code: int) -> int:
+    """No job was started. Watchers that nobody reaps would stay as zombies where init does not reap either."""
     Channel(view).send({"event": "refused", "text": text, "code": code})
+    if watchers is not None:
+        watchers.dismiss()
     return code
 
 

@@ -5,16 +5,35 @@ It loads nothing that the guard has not loaded by then, because the job waits fo
 
 from memwatch.on_linux import IS_LINUX
 from memwatch.probe.files import number_after, read_file
+from memwatch.probe.stat import shows_own_processes
 
 _WHY, _REMEDY = (
     ("there is neither /proc/meminfo nor a cgroup limit", "mount /proc")
     if IS_LINUX
     else ("psutil does not read it", "reinstall psutil")
 )
-NOTHING_TO_GUARD_BY = (
-    f"memory cannot be read here ({_WHY}), so memwatch would guard nothing; "
-    f"{_REMEDY}, or run the job without protection: memwatch run --unguarded -- COMMAND"
+_OR = "or run the job without protection: memwatch run --unguarded -- COMMAND"
+NOTHING_TO_GUARD_BY = f"memory cannot be read here ({_WHY}), so memwatch would guard nothing; {_REMEDY}, {_OR}"
+FOREIGN_PROC = (
+    "/proc shows the processes of another PID namespace, so memwatch could not tell its job from strangers and would "
+    f"guard nothing; mount the namespace's own (unshare --mount-proc, mount -t proc proc /proc), {_OR}"
 )
+# Without a view or a GPU the guard has 28 open, 3 more for every cgroup with a limit, and opens up to 6 in passing.
+FEWEST_FILES = 64
+
+
+def obstacle(most_files: int) -> str | None:
+    """Why the guard would be blind here, in a sentence for the user. `most_files` is how many it may open."""
+    if not memory_can_be_read():
+        return NOTHING_TO_GUARD_BY
+    if IS_LINUX and not shows_own_processes():
+        return FOREIGN_PROC
+    if most_files < FEWEST_FILES:
+        return (
+            f"only {most_files} files may be open here (ulimit -n), so memwatch could not read its job's processes and "
+            f"would guard nothing; allow {FEWEST_FILES}, {_OR}"
+        )
+    return None
 
 
 def memory_can_be_read(proc_root: str = "/proc", sys_root: str = "/sys") -> bool:

@@ -6,6 +6,7 @@ All else is as if the job had been started without memwatch; docs/DIFFERENCES.md
 import errno
 import fcntl
 import os
+import resource
 import signal
 import termios
 from collections.abc import Callable, Iterable
@@ -45,6 +46,7 @@ class JobStart(NamedTuple):
     closed_streams: tuple[int, ...]
     ignored_signals: tuple[int, ...]
     blocked_signals: tuple[int, ...]
+    open_files: tuple[int, int]  # soft and hard limit; the guard has raised its own
 
 
 def spawn(start: JobStart, before_it_runs: Callable[[int], None] | None = None) -> int:
@@ -128,6 +130,7 @@ def _become_the_job(start: JobStart, has_own_session: bool, parent: int, writer:
             with suppress(OSError):
                 os.nice(NICENESS)
             system.set_io_priority(system.io_priority(IO_PRIORITY))
+        resource.setrlimit(resource.RLIMIT_NOFILE, start.open_files)
         environment = inherited.environment()
         if start.channel_address is not None:
             environment[job_channel.VARIABLE] = start.channel_address

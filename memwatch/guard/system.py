@@ -2,7 +2,9 @@
 
 import ctypes
 import os
+import resource
 import signal
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -51,6 +53,24 @@ def raise_priority() -> int:
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, FIRST_NICENESS)
     return usual
+
+
+def allow_open_files(most: int) -> tuple[int, int]:
+    """Let this process open so many files, as far as it may. Returns the limits from before, which are the job's."""
+    soft, hard = before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= most:
+        return before
+    # Root may go beyond the hard limit, others up to it.
+    for raised in ((most, most), (hard, hard)) if hard != resource.RLIM_INFINITY and hard < most else ((most, hard),):
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, raised)
+            break
+    return before
+
+
+def most_open_files() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
 
 def io_priority(level: int) -> int:

@@ -12,19 +12,21 @@ What counts as the job, given `roots`:
 """
 
 import os
+import resource
 from collections.abc import Collection, Iterator
 
 from memwatch.model.sample import Process
 from memwatch.probe.files import read_file
 from memwatch.probe.members import JobTotals, Members
 from memwatch.probe.procpid import ProcessFiles
-from memwatch.probe.stat import Stat, parse_stat
+from memwatch.probe.stat import Stat, parse_stat, shows_own_processes
 
 # Looking at every thread of a process, or at every process of the machine, is dear: 8 to 15 us for each one.
 DEAR_INTERVAL_S = 1.0
 STRAY_INTERVAL_S = 5.0
-# Three files each; a usual limit on open files is 1024.
+# Three files each; a usual limit on open files is 1024. What else a guard opens, with all its views, needs the rest.
 MOST_KEPT_OPEN = 96
+OTHER_OPEN_FILES = 64
 
 
 class JobTree:
@@ -34,6 +36,7 @@ class JobTree:
         self._proc_root = proc_root
         self._self_pid = os.getpid() if self_pid is None else self_pid
         self._files: dict[int, ProcessFiles] = {}
+        self._most_kept_open = most_kept_open(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         self._members = Members(in_background)
         self._started: dict[int, int] = {}  # pid to start_ticks, of all that count
         self._root_started: dict[int, int] = {}
@@ -50,6 +53,8 @@ class JobTree:
         thorough: bool = False,
     ) -> tuple[Process, ...]:
         """Parents before children. `thorough` leaves out no look for being dear: for the moment before acting."""
+        if not shows_own_processes(self._proc_root):
+            return ()  # What has the number of a root is a stranger.
         self._root_started = {pid: started for pid, started in self._root_started.items() if pid in roots}
         dear = thorough or clock_s >= self._next_dear_s
         if dear:
@@ -118,7 +123,7 @@ class JobTree:
     def _stat(self, pid: int) -> Stat | None:
         files = self._files.get(pid)
         if files is None:
-            files = ProcessFiles(self._proc_root, pid, keep=len(self._files) < MOST_KEPT_OPEN)
+            files = ProcessFiles(self._proc_root, pid, keep=len(self._files) < self._most_kept_open)
             self._files[pid] = files
         return files.stat()
 
@@ -161,6 +166,14 @@ class JobTree:
         for name in names:
             if name.isdigit() and (text := read_file(f"{self._proc_root}/{name}/stat")):
                 yield parse_stat(text)
+
+
+def most_kept_open(files_limit: int) -> int:
+    """Of how many processes the files may stay open under a limit (ulimit -n): those of the others are opened again for
+    every reading. A process whose files cannot be opened would not count as the job's."""
+    if files_limit == resource.RLIM_INFINITY:
+        return MOST_KEPT_OPEN
+    return min(MOST_KEPT_OPEN, max(files_limit - OTHER_OPEN_FILES, 0) // 3)
 
 
 def _by_parent(everyone: dict[int, Stat] | None) -> dict[int, list[int]] | None:

@@ -1,6 +1,7 @@
 """/proc/PID/stat, and where there is no /proc, what psutil knows of it."""
 
 import os
+from functools import cache
 from typing import NamedTuple
 
 from memwatch.on_linux import IS_LINUX
@@ -31,13 +32,26 @@ class Stat(NamedTuple):
     image: bytes = b""
 
 
+@cache
+def shows_own_processes(proc_root: str = "/proc") -> bool:
+    """False in a PID namespace that has kept the /proc of another one (`unshare --pid` without --mount-proc).
+
+    There a process has another number than the one that it knows of itself and of its children, and what stands under
+    their numbers are strangers. A tree without such a link, as a recorded one, is believed.
+    """
+    try:
+        return os.readlink(f"{proc_root}/self") == str(os.getpid())
+    except OSError:
+        return not os.path.islink(f"{proc_root}/self")  # The kernel's link leads nowhere for who is not shown at all.
+
+
 def read_stat(pid: int, proc_root: str = "/proc") -> Stat | None:
-    """None if there is no such process."""
+    """None if there is no such process, or none that can be told from strangers."""
     if not IS_LINUX:
         from memwatch.probe.psutil_process import portable_stat
 
         return portable_stat(pid)
-    text = read_file(f"{proc_root}/{pid}/stat")
+    text = read_file(f"{proc_root}/{pid}/stat") if shows_own_processes(proc_root) else None
     return parse_stat(text) if text else None
 
 

@@ -87,6 +87,7 @@ STATUS = ("Umask", "Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp", "CapInh", "C
         pytest.param('exec env --block-signal=USR1,TERM,CHLD,TSTP,RTMIN "$@"', id="blocked signals"),
         pytest.param('umask 077; cd /; exec "$@"', id="umask and folder"),
         pytest.param('ulimit -n 99; ulimit -c 0; ulimit -t 1000; exec "$@"', id="limits"),
+        pytest.param('ulimit -S -n 99; exec "$@"', id="soft-limit-of-open-files"),
         pytest.param('exec env -i PATH="$PATH" "$@"', id="empty environment"),
         pytest.param('exec env A= "B=a b\nc" LC_ALL=C "$@"', id="odd environment"),
     ],

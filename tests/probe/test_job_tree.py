@@ -1,6 +1,7 @@
 """The job's process tree: on recorded machines, and with real processes."""
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memwatch.model.sample import Process
-from memwatch.probe.job_tree import DEAR_INTERVAL_S, JobTree
+from memwatch.probe.job_tree import DEAR_INTERVAL_S, JobTree, most_kept_open
 from memwatch.probe.procpid import ProcessFiles
 from memwatch.probe.slow_files import COMMAND_CHARACTERS
 from memwatch.probe.stat import parse_stat
@@ -302,6 +303,30 @@ def test_more_processes_than_are_kept_open_are_all_read(shell: Shell) -> None:
     assert len(tree.read({top.pid}, 0.0)) == 81
     assert len(tree.read({top.pid}, 0.1)) == 81
     tree.close()
+
+
+def test_all_are_read_where_few_files_may_be_open(shell: Shell) -> None:
+    # GIVEN a limit (ulimit -n) that leaves no room for three files of each process
+    top = shell("for i in $(seq 40); do sleep 60 & done; echo $$; wait")
+    printed_pid(top)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 40, limits[1]))
+    try:
+        tree = JobTree("/proc")
+        # WHEN it is read THEN nobody is missing
+        assert len(tree.read({top.pid}, 0.0)) == 41
+        assert len(tree.read({top.pid}, 0.1)) == 41
+        tree.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+@pytest.mark.parametrize(
+    ("files_limit", "kept"),
+    [(0, 0), (64, 0), (100, 12), (256, 64), (1024, 96), (1 << 20, 96), (resource.RLIM_INFINITY, 96)],
+)
+def test_files_are_kept_open_as_far_as_the_limit_allows(files_limit: int, kept: int) -> None:
+    assert most_kept_open(files_limit) == kept
 
 
 def parent_of(pid: int) -> int:
