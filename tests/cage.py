@@ -55,6 +55,11 @@ class Cage:
         pairs = (line.split() for line in (self._path / "memory.stat").read_text().splitlines())
         return {key: int(value) for key, value in pairs}
 
+    def oom_kills(self) -> int:
+        """By the kernel, in here."""
+        words = (self._path / "memory.oom_control").read_text().split()
+        return int(words[words.index("oom_kill") + 1])
+
     def cache_bytes(self) -> int:
         """Page cache that can be dropped."""
         return self.stat("active_file") + self.stat("inactive_file")

@@ -49,6 +49,7 @@ class Member:
         "command",
         "family",
         "family_size",
+        "held_before_bytes",
         "image",
         "is_forked",
         "key",
@@ -67,6 +68,7 @@ class Member:
         stat = reading.stat
         self.key: Key = (stat.pid, stat.start_ticks)
         self.reading = reading
+        self.held_before_bytes = 0  # at the reading before
         self.parent_key = None if parent is None else parent.key
         self.comm = stat.comm
         self.image = stat.image
@@ -75,7 +77,9 @@ class Member:
         self.family_size = 1
         self.share_family_size = 0  # when its share was read; 0: never
         self.share_read_s = float("-inf")
-        self.memory = OwnMemory(is_forked)
+        # It was forked since the last reading, so its parent held one or the other, or something between.
+        inherited = None if parent is None else max(parent.held_bytes, parent.held_before_bytes)
+        self.memory = OwnMemory(is_forked, inherited)
         self.command: str | None = None
         self.transfers: Transfers | None = None
         self.transfers_s = float("-inf")
@@ -163,6 +167,7 @@ class Members:
         if member is not None and member.runs_same_program(reading):
             if member.comm != stat.comm:
                 member.comm, member.command = stat.comm, None  # It may have changed its command line, too.
+            member.held_before_bytes = member.held_bytes
             member.reading = reading
             return member
         if member is not None:

@@ -5,7 +5,8 @@ kernel knows the share of each (PSS), and reading that walks all page tables and
 read rarely, and in between this arithmetic holds:
 
 - A process without living relatives by fork shares no anonymous memory: all that it holds is its own.
-- A forked process starts with nothing of its own; what its memory grows by is its own.
+- A forked process starts with nothing of its own; what its memory grows by is its own. So is what it holds at first
+  sight beyond what its parent holds: a pool of workers may take a machine's memory before any of them is seen twice.
 - After a reading, growth and shrinkage since are its own.
 - Where only some of a family could be read, the others own as little of what they hold as the least of those.
 
@@ -27,16 +28,18 @@ class ShareReading:
 class OwnMemory:
     """Splits the memory of one process, since its last exec, into its own and what it shares."""
 
-    __slots__ = ("_held_bytes", "_own_shmem_bytes", "_shared_bytes")
+    __slots__ = ("_held_bytes", "_inherited_bytes", "_own_shmem_bytes", "_shared_bytes")
 
-    def __init__(self, is_forked: bool) -> None:
+    def __init__(self, is_forked: bool, inherited_bytes: int | None = None) -> None:
+        """`inherited_bytes` is the most that its parent can have passed on to it; None if that is not known."""
         self._held_bytes = 0
+        self._inherited_bytes = inherited_bytes
         self._shared_bytes: int | None = None if is_forked else 0  # None: all that it holds at first sight
         self._own_shmem_bytes = 0
 
     def hold(self, held_bytes: int, shmem_bytes: int, is_alone: bool) -> None:
         """What a sample reads. `shmem_bytes` is shared memory that it has mapped; others may have mapped it too."""
-        shared = held_bytes if self._shared_bytes is None else self._shared_bytes
+        shared = self._most_shared(held_bytes) if self._shared_bytes is None else self._shared_bytes
         # What a process has given back of the shared part, it shares no longer.
         self._shared_bytes = 0 if is_alone else min(shared, held_bytes)
         self._held_bytes = held_bytes
@@ -48,7 +51,10 @@ class OwnMemory:
 
     def assume(self, own_share: float) -> None:
         """For a process that was not read itself: the least share that a relative owns of what it holds."""
-        self._shared_bytes = self._held_bytes - int(self._held_bytes * min(own_share, 1.0))
+        self._shared_bytes = self._most_shared(self._held_bytes - int(self._held_bytes * min(own_share, 1.0)))
+
+    def _most_shared(self, shared_bytes: int) -> int:
+        return shared_bytes if self._inherited_bytes is None else min(shared_bytes, self._inherited_bytes)
 
     @property
     def own_held_bytes(self) -> int:

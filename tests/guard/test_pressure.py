@@ -80,6 +80,32 @@ def test_a_fast_hog_is_paused_before_headroom_is_gone(hog: Hog) -> None:
         assert watched.event("exit")["code"] == 124
 
 
+# Each worker takes all that it will ever have before it is seen for the first time.
+WORKERS = """
+import os, time
+while True:
+    if os.fork() == 0:
+        held = b"x" * (20 << 20)
+        time.sleep(1000)
+    time.sleep(0.05)
+"""
+
+
+def test_a_job_that_grows_by_forking_workers_is_stopped_before_the_kernel_kills_one() -> None:
+    made = Cage((400 + 192 + OURS_MIB) * MIB)
+    made.forbid_swap()
+    try:
+        with Watched(sys.executable, "-c", WORKERS, cage=made, reserve_bytes=192 * MIB, pause_timeout_s=1) as watched:
+            watched.event("start")
+            stop = watched.event("action", action="stop")
+            assert watched.event("exit")["by"] == "guard"
+            killed = [e for e in watched.events if e["event"] == "action" and e["action"] == "kill"]
+            assert (stop["by"], killed) == ("guard", [])
+            assert made.oom_kills() == 0
+    finally:
+        made.close()
+
+
 # Fills a mapping in one system call, in which nothing but SIGKILL stops it. Behind everybody else (SCHED_IDLE), so that
 # a busy machine slows it more than the guard.
 IN_THE_KERNEL = """

@@ -18,6 +18,18 @@ def test_a_forked_process_owns_what_it_grows_by() -> None:
     assert [own(memory, held) for held in (100, 130, 90, 120)] == [0, 30, 0, 30]
 
 
+def test_a_forked_process_owns_at_first_sight_what_its_parent_does_not_hold() -> None:
+    memory = OwnMemory(is_forked=True, inherited_bytes=80 * MIB)
+    assert [own(memory, held) for held in (100, 130, 60, 100)] == [20, 50, 0, 40]
+
+
+def test_a_share_that_is_assumed_is_no_more_than_was_inherited() -> None:
+    memory = OwnMemory(is_forked=True, inherited_bytes=8 * MIB)
+    own(memory, 28)
+    memory.assume(0.1)
+    assert own(memory, 28) == 20
+
+
 def test_the_last_of_a_family_owns_all_that_it_holds() -> None:
     memory = OwnMemory(is_forked=True)
     assert own(memory, 100) == 0
