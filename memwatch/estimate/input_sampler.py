@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from memwatch.errors import MemwatchError
 from memwatch.estimate.counter import Counter
-from memwatch.estimate.statistics import CONFIDENCE_Z, Cell, with_unseen
+from memwatch.estimate.statistics import CONFIDENCE_Z, LEAST_UNSEEN_SPREAD, Cell
 from memwatch.model.ranges import Range
 from memwatch.model.units import KIB, MIB
 from memwatch.tokenize.block_opener import BlockOpener, BlockReader
@@ -95,22 +95,21 @@ def _counted(block: Block) -> bytes:
 class _Stretch:
     start: ReadPosition
     size_bytes: int  # of text, as far as it is known before it is read
-    rows: int = 0
-    knows_text_bytes: bool = True  # whether the size is that of the text alone
+    knows_text_bytes: bool  # whether the size is that of the text alone
+    units: int = 0  # rows of a row group, bytes of a packed file
     passed_bytes: int = 0
-    passed_rows: int = 0
+    passed: tuple[int, int] = (0, 0)  # so many units have so many bytes of text
     ended: bool = False  # read to its end
     cells: list[Cell] = field(default_factory=list)
 
     @property
     def true_bytes(self) -> float:
         """The metadata counts a text that is repeated only once; rows with more text than there is of it show that.
-        Where it has no size of the text, the rows that were read stand for all."""
-        if self.ended or not self.rows:
-            return self.passed_bytes
-        if self.knows_text_bytes and self.passed_bytes <= (1 + METADATA_WITHIN) * self.size_bytes:
+        Where the size of the text is not known, the units that were read stand for all."""
+        if self.knows_text_bytes and not self.ended and self.passed_bytes <= (1 + METADATA_WITHIN) * self.size_bytes:
             return self.size_bytes
-        return self.passed_bytes * self.rows / max(self.passed_rows, 1)
+        units, text_bytes = self.passed
+        return self.passed_bytes if self.ended or not units else text_bytes * self.units / units
 
     def scaled_cells(self) -> list[Cell]:
         """The cells, stretched to the whole stretch: the part that was passed stands for all of it."""
@@ -128,14 +127,14 @@ class InputSampler:
         self._counter = counter
         self._rng = rng
         self._stride = stride
-        # The unpacker takes packed bytes in large steps. When it takes the next, all it had before are used up:
-        # so many packed bytes stand for so many bytes of text.
-        self._taken_bytes = 0
-        self._step: tuple[int, int] | None = None
+        self._taken_bytes = 0  # of a packed file, by the unpacker
         size = usual_bytes(source)
         count = min(max(pieces, 1), max(size // PIECE_BYTES, 1)) if source.is_plain else 1
         starts = [size * i // count for i in range(count + 1)]
-        self._stretches = [_Stretch(ReadPosition(offset=starts[i]), starts[i + 1] - starts[i]) for i in range(count)]
+        self._stretches = [
+            _Stretch(ReadPosition(offset=starts[i]), starts[i + 1] - starts[i], source.is_plain, source.size_bytes or 0)
+            for i in range(count)
+        ]
 
     @property
     def cells(self) -> list[Cell]:
@@ -165,7 +164,7 @@ class InputSampler:
             self.token_count = rows.sum_of(TOKEN_COUNT, now_s + TOKEN_COUNT_SHARE * (until_s - now_s))
             sizes, known = list(enumerate(rows.group_sizes())), rows.knows_text_bytes
         self._stretches = [
-            _Stretch(ReadPosition(row_group=number), max(size - LENGTH_BYTES * count, 1), count, known)
+            _Stretch(ReadPosition(row_group=number), max(size - LENGTH_BYTES * count, 1), known, count)
             for number, (size, count) in sizes
             if count
         ]
@@ -222,9 +221,7 @@ class InputSampler:
                 while place < block.after.offset:
                     stretch.cells.append(Cell(stride, max(len(data), 1), tokens))
                     place += stride - place % stride + self._rng.randrange(stride)
-                # How much text a packed file holds shows after its first step.
-                knows_size = self.source.packing is None or self._step is not None
-                if knows_size and time.monotonic() > until_s and len(stretch.cells) >= least:
+                if stretch.passed[0] and time.monotonic() > until_s and len(stretch.cells) >= least:
                     if self.source.has_rows and stretch.size_bytes <= SMALL_GROUP_BYTES:
                         deque(blocks, maxlen=0)  # Pass the rest, to know its size.
                     return
@@ -240,28 +237,28 @@ class InputSampler:
                     return
                 self._counter.reading_s += time.thread_time() - started_s
                 self._counter.reading_bytes += block.length
-                if block.file_position > self._taken_bytes > 0:
-                    self._step = (self._taken_bytes, block.start.offset)
+                stretch.passed_bytes = block.after.offset
+                if self.source.has_rows:
+                    stretch.passed = block.after.row, block.after.offset
+                elif block.file_position > self._taken_bytes > 0:
+                    # The unpacker takes packed bytes in large steps. When it takes the next, all before are used up.
+                    stretch.passed = self._taken_bytes, block.start.offset
                 self._taken_bytes = block.file_position
-                stretch.passed_bytes, stretch.passed_rows = block.after.offset, block.after.row
                 yield block
 
     def text_bytes(self) -> tuple[Range, float]:
         """The size of all text in the input, after sampling, and the share of it that was seen."""
-        size = self.source.size_bytes or 0
         if self.source.is_plain:
-            return Range.exactly(size), 1.0
-        if self.source.has_rows:
-            seen = [each for each in self._stretches if each.cells]
-            true_bytes = sum(each.true_bytes for each in seen)
-            known_bytes = sum(each.size_bytes for each in seen)
-            text = sum(each.size_bytes for each in self._stretches) * true_bytes / max(known_bytes, 1)
-            share = min(sum(each.passed_bytes for each in seen) / max(text, 1), 1)
-            ratios = [each.true_bytes / each.size_bytes for each in seen]
-            chance = CONFIDENCE_Z * stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) > 1 else 0.0
-            within = math.hypot(METADATA_WITHIN, chance)
-            return Range.around(text, within * text), 1.0 if len(seen) >= FEW_GROUPS else share
-        if self._stretches[0].ended or self._step is None:
-            return Range.exactly(self._stretches[0].passed_bytes), 1.0
-        share = self._step[0] / size
-        return with_unseen(Range.exactly(self._step[1]), share, []), share
+            return Range.exactly(self.source.size_bytes or 0), 1.0
+        if all(each.ended for each in self._stretches):
+            return Range.exactly(sum(each.passed_bytes for each in self._stretches)), 1.0
+        seen = [each for each in self._stretches if each.cells]
+        ratios = [each.true_bytes / each.size_bytes for each in seen]
+        known_bytes = max(sum(each.size_bytes for each in seen), 1)
+        text = sum(each.size_bytes for each in self._stretches) * sum(each.true_bytes for each in seen) / known_bytes
+        share = min(sum(each.passed_bytes for each in seen) / max(text, 1), 1)
+        if not self.source.has_rows:
+            return Range.around(text, LEAST_UNSEEN_SPREAD * (1 - share) * text), share
+        chance = CONFIDENCE_Z * stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) > 1 else 0.0
+        within = math.hypot(METADATA_WITHIN, chance)
+        return Range.around(text, within * text), 1.0 if len(seen) >= FEW_GROUPS else share

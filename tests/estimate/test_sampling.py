@@ -5,6 +5,7 @@ import json
 import math
 import random
 import sysconfig
+import tarfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -249,6 +250,20 @@ def test_packed_text_of_which_little_was_seen_has_a_wide_range(
     tokens = truth(path)
     assert found.seen_share < 0.5
     assert found.tokens.off_by > 0.1 * found.tokens.estimate
+    assert found.tokens.low <= tokens <= found.tokens.high
+
+
+def test_an_archive_of_which_little_was_seen_has_a_wide_range(
+    tmp_path: Path, sample: Sample, truth: Callable[..., int]
+) -> None:
+    path = tmp_path / "head.tar"
+    with tarfile.open(path, "w") as archive:
+        for name, text in (("prose.txt", prose()), ("code.txt", code())):
+            (tmp_path / name).write_bytes(repeated(text, 2 * MEGABYTE))
+            archive.add(tmp_path / name, name)
+    found = sample(path, seconds=0)
+    tokens = truth(path)
+    assert found.seen_share < 0.9
     assert found.tokens.low <= tokens <= found.tokens.high
 
 
