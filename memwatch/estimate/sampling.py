@@ -21,6 +21,8 @@ from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.settings import DEFAULT_BLOCK_BYTES
 
 PIECES = 512
+# Of inputs that are read from the front, count less and read further: what was not seen adds most to the interval.
+STREAM_PIECES = 256
 LONGEST_STRIDE_BYTES = 1 * MIB
 # Up to here inputs are tokenized whole, unless the engine is slow or the machine very busy. The first block always is,
 # so that a small file gets its exact count whatever else runs.
@@ -51,7 +53,7 @@ def sample_inputs(inputs: Sequence[Input], counter: Counter, rng: random.Random,
     left = {i: source for i, source in enumerate(inputs) if i not in found}
     sizes = {i: usual_bytes(source) for i, source in left.items()}
     total_bytes, deadline_s = sum(sizes.values()), time.monotonic() + seconds
-    stride = min(max(total_bytes // PIECES, 2 * PIECE_BYTES), LONGEST_STRIDE_BYTES)
+    stride = min(max(total_bytes // STREAM_PIECES, 2 * PIECE_BYTES), LONGEST_STRIDE_BYTES)
     seen: dict[int, InputSampler] = {}
 
     def pieces() -> int:
