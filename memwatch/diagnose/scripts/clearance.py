@@ -19,9 +19,9 @@ from memwatch.diagnose.scripts.harmless_calls import (
     MODULES,
     is_class_name,
 )
-from memwatch.diagnose.scripts.kinds import LISTINGS, TABLES, is_in_parts
 from memwatch.diagnose.scripts.loops import let_go_in
 from memwatch.diagnose.scripts.own_functions import functions_per_piece
+from memwatch.diagnose.scripts.reading_calls import LISTINGS, TABLES, is_in_parts
 
 
 def callables_in(node: ast.AST) -> set[str]:

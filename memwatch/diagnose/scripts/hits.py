@@ -94,7 +94,7 @@ WORDS = {
     ),
     Pattern.WHOLE_TABLE: (
         "the whole table; text columns take several times their size in the file",
-        "for part in pd.read_csv(path, chunksize=100_000): ...",
+        "for part in pd.read_csv(path, chunksize=100_000): ...; with polars pl.scan_csv(path).sink_parquet(out)",
     ),
     Pattern.WHOLE_PARQUET: (
         "the whole table, unpacked: several times the size of the file",

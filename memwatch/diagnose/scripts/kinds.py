@@ -21,6 +21,22 @@ from memwatch.diagnose.scripts.expressions import (
     keyword_of,
     names_in,
 )
+from memwatch.diagnose.scripts.reading_calls import (
+    ARRAY_LOADERS,
+    FINDERS,
+    LISTINGS,
+    LOADERS,
+    LOADS_ONE,
+    OF_PARTS,
+    OPENERS,
+    PARQUET,
+    PARSERS,
+    READERS,
+    STREAMS,
+    TABLES,
+    is_in_parts,
+    is_loader,
+)
 
 
 class Kind(Enum):
@@ -47,26 +63,6 @@ FEW = 3
 DATA = (Kind.FILE, Kind.WHOLE, Kind.DATASET, Kind.STREAM, Kind.TABLE)  # a loop over one of these goes through the input
 HELD = (Kind.WHOLE, Kind.TOKENS, Kind.TABLE)  # all of it, in memory
 _STANDARD_INPUT = {"sys.stdin", "sys.stdin.buffer"}
-_POOLS = {"Pool", "ThreadPool"}
-_EXECUTORS = {"ProcessPoolExecutor", "ThreadPoolExecutor", "Executor"}
-TABLES = re.compile(
-    r"(?:pd|pandas|pl|polars)\.read_(?:csv|table|sql|sql_query|sql_table|json|ndjson|pickle|feather|excel|fwf|ipc|avro|xml|html|"
-    r"hdf|stata|sas|spss|clipboard)|(?:feather|pyarrow\.feather)\.read_(?:table|feather)|cudf\.read_\w+|sklearn\.datasets\.load_files"
-)
-PARQUET = re.compile(
-    r"(?:pd|pandas|pl|polars)\.read_(?:parquet|orc)|(?:pq|pyarrow\.parquet)\.read_(?:table|pandas)|pa\.csv\.read_csv|fastparquet\.\w+"
-)
-# An array or a model's objects, read at once.
-OBJECTS = re.compile(
-    r"joblib\.load|(?:scipy\.io|sio)\.(?:loadmat|mmread)|(?:KeyedVectors|Word2VecKeyedVectors)\.load_word2vec_format|"
-    r"(?:\w+\.)*loadarff|laspy\.read|(?:gpd|geopandas)\.read_\w+|(?:sc|scanpy|ad|anndata)\.read(?:_\w+)?|"
-    r"(?:o3d|open3d)\.io\.read_(?!image)\w+|xr\.load_\w+|mne\.io\.read_\w+"
-)
-_ARRAY_LOADERS = {"np.load", "np.loadtxt", "np.genfromtxt", "np.fromfile"}
-_LOADS = re.compile(
-    r"(?:im|cv)?(?:load|read)_(?!csv|json|sql)\w+|imread|load_?img|load_?image"
-)  # of one file, by its name
-_IN_PARTS = ("chunksize", "iterator", "nrows", "n_rows")
 # What a method returns is still all of the data, unless it counts, looks for something, or picks a few.
 _REDUCING = frozenset(
     """
@@ -80,22 +76,17 @@ _LISTS_OF_TABLE = {"to_dict", "to_list", "to_pylist", "to_dicts", "tolist", "uni
 _ABOUT_DATA = {"shape", "columns", "dtypes", "dtype", "size", "empty", "name", "names", "features", "column_names",
                "num_rows", "ndim", "nbytes", "schema", "info", "fieldnames", "line_num", "header",
                "metadata"}  # fmt: skip
-LISTINGS = {"listdir", "glob", "iglob", "rglob", "walk", "scandir", "iterdir"}
+# What these return, whatever they are given.
+_RETURNED = (
+    dict.fromkeys(LISTINGS, Kind.FILES)
+    | dict.fromkeys(("iterparse", "VideoCapture", "as_completed"), Kind.STREAM)
+    | dict.fromkeys(("Pool", "ThreadPool"), Kind.POOL)
+    | dict.fromkeys(("ProcessPoolExecutor", "ThreadPoolExecutor", "Executor"), Kind.EXECUTOR)
+    | {"fetchall": Kind.TOKENS}
+)
 _SAME_PIECES = {"tqdm", "iter", "reversed", "auto_tqdm"}  # what goes through them stays what it is
 _IN_MEMORY = {"StringIO", "BytesIO"}
 _SAME_TEXT = {"decompress", "decode", "sub", "normalize", "unescape", "fix_text", "translate"}
-PARSERS = {f"{module}.loads" for module in ("json", "ujson", "orjson", "simplejson", "rapidjson", "pickle")}
-_LOADERS = {f"{module}.load" for module in ("json", "ujson", "simplejson", "rapidjson", "pickle", "cPickle", "dill")}
-
-OPENERS = {"open", "smart_open", "xopen", "zopen", "urlopen", "file_uploader"}  # and whatever ends in .open
-# One record after another, of a file or a service.
-_STREAMS = re.compile(
-    r"(?:^|\.)(?:SeqIO|SimpleFastaParser|FastqGeneralIterator|AlignIO|SearchIO)\.parse$|ijson\.items$|"
-    r"(?:srsly|jsonlines)\.(?:read_jsonl|open)$|(?:^|\.)(?:read_jsonl|iter_jsonl|iter_lines|iter_records|stream_\w+)$|"
-    r"(?:^|\.)[A-Z]\w*(?:Supplier|Iterator|Reader)$"  # of molecules, of web archives, of pages
-)
-FINDERS = {"re.findall", "re.split", "regex.findall", "regex.split"}
-READERS = {"read", "readlines", "read_text", "read_bytes"}
 
 
 def kind_of(node: ast.expr, names: Names) -> Kind | None:
@@ -150,35 +141,31 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     name = dotted(node.func)
     if name.rpartition(".")[2] in OPENERS:
         return None if is_small(node) or is_for_writing(node) else Kind.FILE
-    if name in ("list", "set", "np.array", "numpy.array") and (not node.args or is_empty(node.args[0])):
+    if name in ("list", "set", "np.array") and (not node.args or is_empty(node.args[0])):
         return Kind.EMPTY
     if is_whole_read(node, names) or is_whole_json(node, names):
         return Kind.WHOLE
     end = name.rpartition(".")[2]
-    if end in LISTINGS:
-        return Kind.FILES
-    if end in ("iterparse", "VideoCapture") or (
-        name in ("map", "filter") and any(is_data(each, names) for each in node.args[1:])
-    ):
+    if end in _RETURNED:
+        return _RETURNED[end]
+    if name in ("map", "filter") and any(is_data(each, names) for each in node.args[1:]):
         return Kind.STREAM
-    if end in ("sorted", "list") and node.args and kind_of(node.args[0], names) == Kind.FILES:
-        return Kind.FILES
     if PARQUET.fullmatch(name) or (TABLES.fullmatch(name) and not is_small(node)):
         if any(keyword_of(node, name) is not None for name in ("chunksize", "iterator")):
             return Kind.STREAM
         return None if is_in_parts(node) else Kind.TABLE
-    if _STREAMS.search(name) or (end == "find" and isinstance(node.func, ast.Attribute) and _is_query(node)):
+    if STREAMS.search(name) or (end == "find" and isinstance(node.func, ast.Attribute) and _is_query(node)):
         return Kind.STREAM
     if name in ("pd.json_normalize", "json_normalize") and _takes_kind(node, Kind.WHOLE, names):
         return Kind.TABLE
     if name in FINDERS and _takes_kind(node, Kind.WHOLE, names):
         return Kind.TOKENS
-    if name in _ARRAY_LOADERS and keyword_of(node, "mmap_mode") is None and not is_small(node):
+    if name in ARRAY_LOADERS and keyword_of(node, "mmap_mode") is None and not is_small(node):
         return Kind.TABLE
     if is_join_of(node, (*HELD, Kind.FILE, Kind.STREAM), names):
         return Kind.WHOLE
-    if end == "fetchall":
-        return Kind.TOKENS
+    if name in OF_PARTS and any(kind_of(each, names) in (*HELD, Kind.STREAM) for each in node.args):
+        return Kind.TABLE  # pd.concat(frames)
     if end in ("chain", "from_iterable"):
         chained = [each.value if isinstance(each, ast.Starred) else each for each in node.args]
         return Kind.TOKENS if any(kind_of(each, names) in HELD for each in chained) else None
@@ -191,11 +178,7 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
         return Kind.WHOLE
     if end == "load_dataset":
         return Kind.FEW if _is_of_few_rows(node) else Kind.DATASET
-    if end in _POOLS:
-        return Kind.POOL
-    if end in _EXECUTORS:
-        return Kind.EXECUTOR
-    if end == "as_completed" or (name in ("csv.reader", "csv.DictReader") and _takes_data(node, names)):
+    if name in ("csv.reader", "csv.DictReader") and _takes_data(node, names):
         return Kind.STREAM
     if end == "deque" and not node.args and keyword_of(node, "maxlen") is None:
         return Kind.EMPTY
@@ -217,6 +200,8 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
         inner = kind_of(node.args[0], names)
         if inner in (Kind.STREAM, Kind.DATASET, Kind.TOKENS):
             return Kind.TOKENS
+        if inner == Kind.FILES:
+            return Kind.FILES
         return Kind.WHOLE if inner in (Kind.FILE, Kind.WHOLE) else None
     return _wrapped(node, end, names)
 
@@ -307,7 +292,7 @@ def is_whole_json(node: ast.Call, names: Names) -> bool:
     """json.load(f), pickle.load(f), pickle.Unpickler(f).load(): the whole document as Python objects."""
     if isinstance(node.func, ast.Attribute) and node.func.attr == "load" and not node.args:
         return kind_of(node.func.value, names) == Kind.STREAM
-    return dotted(node.func) in _LOADERS and any(kind_of(each, names) == Kind.FILE for each in node.args)
+    return dotted(node.func) in LOADERS and any(kind_of(each, names) == Kind.FILE for each in node.args)
 
 
 def is_room_for(node: ast.expr, names: Names) -> bool:
@@ -318,11 +303,6 @@ def is_room_for(node: ast.expr, names: Names) -> bool:
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult) or not isinstance(node.left, ast.List):
         return False
     return is_length_of_data(node.right, names)
-
-
-def is_in_parts(node: ast.Call) -> bool:
-    """pd.read_csv(path, chunksize=...) returns one part after another; nrows limits it."""
-    return any(keyword_of(node, name) is not None for name in _IN_PARTS)
 
 
 def _is_query(node: ast.Call) -> bool:
@@ -374,7 +354,7 @@ def is_load_of(node: ast.AST, targets: Collection[str]) -> bool:
         return False
     name = dotted(node.func)
     end = name.rpartition(".")[2]
-    is_load = is_loader(name) or _LOADS.match(end) is not None or name == "Image.open"
+    is_load = is_loader(name) or LOADS_ONE.match(end) is not None or name == "Image.open"
     if end in ("read", "readlines") and isinstance(node.func, ast.Attribute):
         is_load = isinstance(node.func.value, ast.Call) and dotted(node.func.value.func).rpartition(".")[2] in OPENERS
     return is_load and any(each in targets for each in names_in(node))
@@ -390,13 +370,6 @@ def picks_by(node: ast.AST, loop: ast.comprehension | ast.For | ast.AsyncFor, na
             if kind in HELD and (kind != Kind.TABLE or counts):  # for name in names: df[name] has columns
                 return True
     return False
-
-
-def is_loader(name: str) -> bool:
-    return bool(
-        TABLES.fullmatch(name) or PARQUET.fullmatch(name) or OBJECTS.fullmatch(name) or name in _LOADERS
-        or name in _ARRAY_LOADERS or name == "torch.load"
-    )  # fmt: skip
 
 
 def _is_nested(node: ast.ListComp) -> bool:

@@ -5,33 +5,18 @@ import re
 
 from memwatch.diagnose.scripts.expressions import dotted, has_encoder, is_bounded, is_small, keyword_of, names_in
 from memwatch.diagnose.scripts.hits import Pattern
-from memwatch.diagnose.scripts.kinds import (
-    FINDERS,
-    HELD,
-    OBJECTS,
-    PARQUET,
-    PARSERS,
-    TABLES,
-    Kind,
-    Names,
-    is_in_parts,
-    is_whole_json,
-    kind_of,
-)
+from memwatch.diagnose.scripts.kinds import HELD, Kind, Names, is_whole_json, kind_of
+from memwatch.diagnose.scripts.reading_calls import FINDERS, OBJECTS, OF_PARTS, PARQUET, PARSERS, TABLES, is_in_parts
 
-JOINING = {"np.concatenate", "numpy.concatenate", "np.append", "numpy.append", "np.hstack", "torch.cat"}
-OF_PARTS = JOINING | {"pd.concat", "pandas.concat", "pl.concat", "np.vstack", "np.stack", "torch.stack"}
-ARRAYS = {"np.array", "numpy.array", "np.asarray", "numpy.asarray", "torch.tensor", "array.array", "np.fromiter"}
+ARRAYS = {"np.array", "np.asarray", "torch.tensor", "array.array", "np.fromiter"}
 # What torch.load reads is a model far more often than data.
 MODEL = re.compile(r"(?i)ckpt|checkpoint|model|weights?|state|optim|embedding|resume|best|last|pretrained|lora")
-_TEXT_ARRAYS = {"np.loadtxt", "numpy.loadtxt", "np.genfromtxt", "numpy.genfromtxt"}
-_BINARY_ARRAYS = {"np.fromfile", "numpy.fromfile"}
 _FROM_DATASET = {"to_pandas", "to_list", "to_dict"}
 _FROM_TABLE = {"tolist", "to_list", "to_dict", "to_pylist", "to_dicts"}
 _FRAMES = re.compile(r"(?:pd|pl)\.DataFrame|(?:\w+\.)?Dataset\.from_(?:list|dict|pandas|generator)")
 _XML = re.compile(r"(?:ET|etree|ElementTree|minidom|xml\.\w+\.\w+)\.parse")
 _WHOLE_ARROW = {"to_table", "read_all", "toPandas"}
-_LAZY = re.compile(r"(?:pl|polars)\.scan_\w+|(?:dd|dask\.dataframe)\.read_\w+|spark\.read")
+_LAZY = re.compile(r"pl\.scan_\w+|(?:dd|dask\.dataframe)\.read_\w+|spark\.read")
 
 
 def pattern_of_call(node: ast.Call, names: Names, is_one_file: bool) -> Pattern | None:
@@ -126,9 +111,9 @@ def _listed(node: ast.Call, names: Names) -> Pattern | None:
 
 def _is_whole_array(node: ast.Call, name: str) -> bool:
     """np.loadtxt and np.fromfile; np.load(path) without mmap_mode; torch.load of data, and not of a model."""
-    if name in _TEXT_ARRAYS or (name in _BINARY_ARRAYS and keyword_of(node, "count") is None):
+    if name in ("np.loadtxt", "np.genfromtxt") or (name == "np.fromfile" and keyword_of(node, "count") is None):
         return True
-    if name in ("np.load", "numpy.load"):
+    if name == "np.load":
         return keyword_of(node, "mmap_mode") is None and len(node.args) < 2
     if name != "torch.load" or not node.args or keyword_of(node, "mmap") is not None:
         return False

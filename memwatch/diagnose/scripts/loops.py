@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from memwatch.diagnose.scripts.expressions import dotted, is_for_writing, names_in
 from memwatch.diagnose.scripts.kinds import (
-    OPENERS,
     Kind,
     Names,
     is_data,
@@ -18,6 +17,7 @@ from memwatch.diagnose.scripts.kinds import (
     reads_a_record,
     reads_in_pieces,
 )
+from memwatch.diagnose.scripts.reading_calls import OPENERS
 
 _GROWING = {"append", "extend", "add"}
 _LETTING_GO = {"clear", "pop", "popleft"}

@@ -28,14 +28,14 @@ from memwatch.diagnose.scripts.kinds import (
     holds_all,
     is_data,
     is_join_of,
-    is_loader,
     is_room_for,
     is_whole_read,
     kind_of,
     takes_everything,
 )
-from memwatch.diagnose.scripts.library_calls import MODEL, OF_PARTS, pattern_of_call
+from memwatch.diagnose.scripts.library_calls import MODEL, pattern_of_call
 from memwatch.diagnose.scripts.own_functions import functions_per_piece, parameters_in
+from memwatch.diagnose.scripts.reading_calls import OF_PARTS, is_loader
 from memwatch.diagnose.scripts.saved_whole import saved_whole
 from memwatch.diagnose.scripts.scopes import Given, ScopeVisitor
 
@@ -294,9 +294,12 @@ class _Reader(ScopeVisitor):
     def _gathered(self, node: ast.AST, name: str, values: list[ast.expr]) -> None:
         """`name` has taken something in. Does it take in everything?"""
         kind = self._names.get(name)
-        if not self._loops or kind not in (Kind.EMPTY, Kind.EMPTY_TEXT, Kind.EMPTY_MAP, Kind.EMPTY_LISTS, Kind.TOKENS):
+        if kind not in (Kind.EMPTY, Kind.EMPTY_TEXT, Kind.EMPTY_MAP, Kind.EMPTY_LISTS, Kind.TOKENS):
             return
-        if any(map(is_saving, values)):
+        takes_all = any(isinstance(value, ast.Name) and kind_of(value, self._names) in HELD for value in values)
+        if not self._loops and takes_all:
+            self._names[name] = Kind.TOKENS  # frames.append(df)
+        if not self._loops or any(map(is_saving, values)):
             return
         goes_on = any(loop.over_files or loop.over_dataset for loop in self._loops)
         is_of_call = self._is_per_piece and name in self._local and not goes_on
@@ -307,7 +310,7 @@ class _Reader(ScopeVisitor):
             return
         if any(loop.over_data and loop.is_bounded for loop in self._loops) or any(map(self._takes_first, self._tests)):
             return
-        if any(isinstance(value, ast.Name) and kind_of(value, self._names) in HELD for value in values):
+        if takes_all:
             self.note(Pattern.RECORD_LIST, node)  # merged.extend(rows), for each of a few files
             self._names[name] = Kind.TOKENS
             return

@@ -20,12 +20,14 @@ from memwatch.diagnose.scripts.expressions import (
     is_empty,
     is_plain,
     is_saving,
+    kept_in,
     names_in,
 )
 from memwatch.diagnose.scripts.hits import Pattern
-from memwatch.diagnose.scripts.library_calls import ARRAYS, OF_PARTS
+from memwatch.diagnose.scripts.library_calls import ARRAYS
 from memwatch.diagnose.scripts.loops import let_go_in
 from memwatch.diagnose.scripts.own_functions import Function, functions_per_piece
+from memwatch.diagnose.scripts.reading_calls import OF_PARTS
 
 _SAVES = frozenset(
     """
@@ -114,9 +116,7 @@ def _taken_in(node: ast.AST, name: str, given: set[str]) -> bool:
 
 def _is_piece(value: ast.expr, given: set[str]) -> bool:
     """Made of what the loop gives; a count or a number of it is no piece."""
-    if isinstance(value, ast.Call) and dotted(value.func) in ("len", "int", "float", "hash", "sum", "round"):
-        return False
-    return bool(given & set(names_in(value)))
+    return any(isinstance(each, ast.Name) and each.id in given for each in kept_in(value))
 
 
 def _saved(nodes: list[ast.AST], name: str) -> list[ast.Call] | None:

@@ -5,8 +5,9 @@ import re
 from collections.abc import Mapping
 
 from memwatch.diagnose.scripts.expressions import dotted, has_encoder, names_in
-from memwatch.diagnose.scripts.kinds import DATA, HELD, READERS, Kind, is_loader, kind_of
+from memwatch.diagnose.scripts.kinds import DATA, HELD, Kind, kind_of
 from memwatch.diagnose.scripts.loops import Loop, let_go_in, loop_of
+from memwatch.diagnose.scripts.reading_calls import READERS, is_loader
 
 Given = Mapping[tuple[str, str], Kind]  # what own functions are given: function and parameter
 _FILLED = (Kind.EMPTY, Kind.EMPTY_MAP, Kind.EMPTY_LISTS)

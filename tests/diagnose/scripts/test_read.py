@@ -16,7 +16,7 @@ from memwatch.diagnose.scripts.read import MOST_HITS, SOURCE_CHARACTERS, follow_
 from memwatch.model.units import GIB
 from tests.diagnose.scripts.collection import NOT_FOLLOWED, SCRIPTS
 
-COLLECTIONS = 20
+COLLECTIONS = 21
 
 
 def _collected(what: str, number: int) -> Any:
@@ -179,6 +179,12 @@ def test_a_notebook_is_read_by_its_code_cells() -> None:
     assert (hit.pattern, notebook.places[hit.line - 1]) == (Pattern.WHOLE_READ, "cell 2, line 4")
     with pytest.raises(ValueError, match="no cells"):
         read_notebook(b"{}")
+
+
+def test_the_advice_for_a_table_fits_polars_too() -> None:
+    (hit,) = read_script("import polars\ndf = polars.read_csv(path)")
+    assert (hit.line, hit.pattern) == (2, Pattern.WHOLE_TABLE)
+    assert "pl.scan_csv" in hit.instead
 
 
 def test_every_pattern_has_its_words() -> None:
