@@ -152,10 +152,12 @@ def forecast(history: History, reserve_of: ReserveOf, debts: Mapping[str, int] |
     tightest = min(reserves, key=lambda name: latest.rooms[name].available_bytes - reserves[name] - owed.get(name, 0))
     fills = list(_fills(history, latest, reserves))
     fill = _nearest(fills)
-    ends_first = tightest if fill is None else fill.room
+    headroom_bytes = latest.rooms[tightest].available_bytes - reserves[tightest]
+    # What has ended already ends before whatever fills now: a cgroup at its limit, beside a host that others fill.
+    ends_first = tightest if fill is None or headroom_bytes <= 0 else fill.room
     return Forecast(
         latest.clock_s,
-        headroom_bytes=latest.rooms[tightest].available_bytes - reserves[tightest],
+        headroom_bytes=headroom_bytes,
         capacity_bytes=latest.rooms[tightest].capacity_bytes,
         reserve_bytes=reserves[tightest],
         room=tightest,

@@ -65,6 +65,8 @@ class RunsTogether:
         if me is None:
             return ALONE
         self._publish(me, now_s)
+        if state.stopped_s is not None:
+            return ALONE  # It runs to its end, and waits for nobody.
         is_concerned = verdict.level >= Level.WATCH or me.grew_within(GROWING_S, now_s)
         if me.state == RunState.RUNNING and not is_concerned:
             self._others = []

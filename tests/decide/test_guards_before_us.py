@@ -293,6 +293,17 @@ def test_the_room_that_ends_first_counts_even_if_another_is_tighter_now() -> Non
     assert 12 < look.seconds_left < 13
 
 
+def test_a_limit_with_no_headroom_is_named_though_others_fill_the_host() -> None:
+    history = History()
+    for tick in range(20):
+        host = Memory(64 * GIB, 30 * GIB - tick * 200 * MIB, 0, 0)
+        history.add(Sample(tick / 10, tick / 10, host, (Limit("/job", 2 * GIB, 2 * GIB - 100 * MIB),)))
+    look = forecast(history, one_gib)
+    assert (look.limit_path, look.limit_bytes) == ("/job", 2 * GIB)
+    reason = "100.0 MiB left of the 2.0 GiB memory limit of /job, less than the 1.0 GiB reserve"
+    assert Decider().decide(look).reason == reason
+
+
 def test_a_hog_in_a_small_limit_is_seen_before_the_limit_is() -> None:
     """100 MiB/s in 400 MiB with a desktop of 100 MiB: 2.6 s to the reserve."""
     history, held = History(), []
