@@ -12,9 +12,9 @@ from memwatch.cluster.segment_files import starts_in
 from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
 from memwatch.storage.retrying import upload_pieces
-from memwatch.tokenize.bad_records import check_bad_records
 from memwatch.tokenize.formats.format_registry import FORMATS, has_index
 from memwatch.tokenize.settings import TokenizeSettings
+from memwatch.tokenize.tally import check_bad_records
 from memwatch.tokenize.vocabulary_file import encoding_of
 
 COPY_BYTES = 8 * MIB

@@ -11,7 +11,6 @@ from memwatch.model.units import MIB
 from memwatch.probe.cgroups import memory_sample
 from memwatch.storage.address import is_remote
 from memwatch.tokenize.blocks import ReadPosition
-from memwatch.tokenize.engine_memory import with_engine_memory
 from memwatch.tokenize.inputs.input_formats import FORMATS
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.reading_memory import reading_memory
@@ -23,6 +22,7 @@ from memwatch.tokenize.plan import (
     full_worker_bytes,
     plan,
     usual_limit_bytes,
+    with_engine_memory,
 )
 from memwatch.tokenize.segments import Groups, Segment, segments_of
 from memwatch.tokenize.settings import EngineName, TokenizeRequest, TokenizeSettings

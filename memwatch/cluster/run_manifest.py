@@ -5,9 +5,9 @@ from typing import Any
 
 from memwatch import __version__
 from memwatch.cluster.run_folder import SegmentFile, SegmentMark, SharedPlan
-from memwatch.tokenize.bad_records import LISTED_RECORDS
 from memwatch.tokenize.manifest import SCHEMA
 from memwatch.tokenize.segments import Segment
+from memwatch.tokenize.tally import LISTED_RECORDS
 from memwatch.tokenize.vocabulary import Encoding
 
 MOST_MARKS = 256

@@ -8,20 +8,19 @@ from typing import Any
 import numpy as np
 
 from memwatch.cluster.run_folder import SharedPlan
-from memwatch.tokenize.bad_records import LISTED_RECORDS, listed_bad
 from memwatch.tokenize.block_opener import BlockOpener
 from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
-from memwatch.tokenize.engine_memory import longest_document_bytes, may_grow
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.messages import ReadTask
 from memwatch.tokenize.pagecache import STEP_BYTES
-from memwatch.tokenize.plan import WORST_GROWTH_BYTES
+from memwatch.tokenize.plan import WORST_GROWTH_BYTES, longest_document_bytes, may_grow
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.segment_encoder import OpenFiles, Piece, encode_blocks, encode_segment
 from memwatch.tokenize.segments import Segment
 from memwatch.tokenize.settings import DEFAULT_BLOCK_BYTES, TokenizeSettings
+from memwatch.tokenize.tally import LISTED_RECORDS, listed_bad
 from memwatch.tokenize.vocabulary_file import encoding_of, loadable_file
 
 

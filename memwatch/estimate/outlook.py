@@ -21,13 +21,12 @@ from memwatch.storage.address import is_remote, parent
 from memwatch.tokenize.checkpoint import PARTIAL
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engine_choice import chosen_engine
-from memwatch.tokenize.engine_memory import with_engine_memory
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.formats.format_registry import FORMATS
 from memwatch.tokenize.inputs.input_source import STANDARD_INPUT, Input
 from memwatch.tokenize.inputs.reading_memory import reading_memory
 from memwatch.tokenize.loader_notes import encoding_notes, expected_notes, likely_split
-from memwatch.tokenize.plan import cores_here, least_bytes, peak_bytes, plan, usual_limit_bytes
+from memwatch.tokenize.plan import cores_here, least_bytes, peak_bytes, plan, usual_limit_bytes, with_engine_memory
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.run_inputs import binary_notes, run_inputs
 from memwatch.tokenize.settings import TokenizeRequest

@@ -18,14 +18,13 @@ from memwatch.errors import MemwatchError
 from memwatch.model.units import KIB, format_size
 from memwatch.tokenize.blocks import BlockLayout
 from memwatch.tokenize.cuts import LONGEST_RECORD_BYTES
-from memwatch.tokenize.document_mark import MARK, has_mark
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.engines import Engine, Tokens
 from memwatch.tokenize.formats.format_registry import FORMATS, has_index
 from memwatch.tokenize.inputs.json_shape import TextField, field_names, listed
 from memwatch.tokenize.messages import Counts
 from memwatch.tokenize.settings import Errors, TokenizeSettings
-from memwatch.tokenize.vocabulary import Encoding
+from memwatch.tokenize.vocabulary import MARK, Encoding, has_mark
 
 # Records that are parsed at once: their objects take up to 15 times as much memory.
 RECORDS_BYTES = 128 * KIB

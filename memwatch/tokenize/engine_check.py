@@ -13,13 +13,12 @@ import numpy as np
 
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.blocks import Block
-from memwatch.tokenize.document_mark import MARK
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.engines import CHECK_TEXT, Engine, Gigatoken, reference_engine
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.sizing import sample_pieces
-from memwatch.tokenize.vocabulary import Encoding
+from memwatch.tokenize.vocabulary import MARK, Encoding
 from memwatch.tokenize.vocabulary_file import loadable_file
 
 # A MiB takes the slowest reference about a second.

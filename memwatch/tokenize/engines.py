@@ -20,11 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from memwatch.errors import MemwatchError
-from memwatch.tokenize.document_mark import MARK, has_mark
 from memwatch.tokenize.new_letters import NEW_IN_UNICODE_17, NEW_TO_TOKENIZERS, NewLetters
 from memwatch.tokenize.rss import rss_bytes
 from memwatch.tokenize.split_patterns import pattern_with
-from memwatch.tokenize.vocabulary import Encoding, cache_folder, reference, store
+from memwatch.tokenize.vocabulary import MARK, Encoding, cache_folder, has_mark, reference, store
 
 if TYPE_CHECKING:
     import tiktoken

@@ -2,13 +2,17 @@
 
 import os
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memwatch.decide.reserve import default_reserve_bytes
 from memwatch.errors import UsageError
 from memwatch.model.sample import Sample
-from memwatch.model.units import MIB, format_size
-from memwatch.tokenize.settings import DEFAULT_MAX_MEMORY_BYTES
+from memwatch.model.units import KIB, MIB, format_size
+from memwatch.tokenize.settings import DEFAULT_MAX_MEMORY_BYTES, EngineName
+from memwatch.tokenize.vocabulary import Encoding
+
+if TYPE_CHECKING:
+    from memwatch.tokenize.engines import Engine  # Loads numpy, which the coordinator does without.
 
 # With room to spare, not tight: a new gpt2 worker takes 76 MiB (docs/MEASUREMENTS.md), the others are estimates that
 # tests/faults/test_memory.py holds as a whole to the limit. The coordinator's share has the hasher in it.
@@ -32,6 +36,12 @@ WORST_GROWTH_A_BYTE = 13
 FULL_WORKER_BYTES = 256 * MIB
 # Of what is available, where nobody has set a limit.
 USUAL_SHARE = 8
+# Measured (docs/MEASUREMENTS.md): tokenizers takes 4 to 10 times the size of a tokenizer.json.
+TOKENIZERS_A_FILE_BYTE = 10
+# Of memory for a byte of a document, while it is encoded as a whole, measured with prose, code and Japanese.
+BYTES_A_DOCUMENT_BYTE = {"gigatoken": 40, "tokenizers": 200, "sentencepiece": 80, "tiktoken": 40}
+# There is always room for a document of this size.
+LEAST_DOCUMENT_BYTES = 128 * KIB
 
 
 class ReadingMemory(NamedTuple):
@@ -115,6 +125,27 @@ def full_worker_bytes(token_bytes: int, reading: ReadingMemory) -> int:
     """What a worker can use; more makes it no faster."""
     beyond_gpt2 = WORKER_FLOOR_BYTES[token_bytes] - WORKER_FLOOR_BYTES[2]
     return FULL_WORKER_BYTES + beyond_gpt2 + reading.worker_bytes + reading.kept_bytes
+
+
+def with_engine_memory(reading: ReadingMemory, encoding: Encoding, engine: EngineName) -> ReadingMemory:
+    """What a worker needs to read its input and to load its engine. The engine counts only with a tokenizer.json: what
+    it takes with tiktoken's encodings is in WORKER_FLOOR_BYTES."""
+    if encoding.kind != "tokenizer.json" or engine == "gigatoken" or encoding.path is None:
+        return reading
+    extra = TOKENIZERS_A_FILE_BYTE * os.path.getsize(encoding.path)
+    return reading._replace(worker_bytes=reading.worker_bytes + extra)
+
+
+def may_grow(engine: "Engine", used_bytes: int, budget_bytes: int) -> bool:
+    """Whether a worker that uses so much may encode another block; if not, it renews its engine first."""
+    return used_bytes + max(engine.next_growth_bytes - WORST_GROWTH_BYTES, 0) <= budget_bytes
+
+
+def longest_document_bytes(encoding: Encoding, engine: str, free_bytes: int) -> int | None:
+    """The longest document that a worker with so much free memory can encode; None if documents are cut."""
+    if encoding.pretokenizer is not None:
+        return None
+    return max(free_bytes // BYTES_A_DOCUMENT_BYTE[engine], LEAST_DOCUMENT_BYTES)
 
 
 def cores_here() -> int:

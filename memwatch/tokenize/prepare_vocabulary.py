@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from memwatch.errors import MemwatchError, UsageError
-from memwatch.tokenize.document_mark import MARK
 from memwatch.tokenize.safe_cuts import cuts_beside_spaces
 from memwatch.tokenize.split_patterns import cuts_of_pre_tokenizer, pattern_named, pattern_with
-from memwatch.tokenize.vocabulary import VocabularyKind
+from memwatch.tokenize.vocabulary import MARK, VocabularyKind
 
 # The names that vocabularies in use give to the end of a text. The end of a turn in a chat is not among them.
 END_OF_TEXT_NAMES = (

@@ -12,8 +12,7 @@ from memwatch.errors import MemwatchError
 from memwatch.tokenize.block_opener import BlockOpener
 from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.checkpoint import Checkpoint, Totals
-from memwatch.tokenize.inputs.checksum import Checksum
-from memwatch.tokenize.inputs.input_source import Input, InputChanged
+from memwatch.tokenize.inputs.input_source import Checksum, Input, InputChanged
 from memwatch.tokenize.inputs.plain_file import PlainFile
 from memwatch.tokenize.inputs.row_reader import open_rows
 from memwatch.tokenize.settings import TokenizeSettings

@@ -22,13 +22,11 @@ from memwatch.storage.address import is_remote
 from memwatch.tokenize import checkpoint as checkpoints
 from memwatch.tokenize import manifest as manifests
 from memwatch.tokenize.apart import apart_if_remote
-from memwatch.tokenize.bad_records import check_bad_records
 from memwatch.tokenize.block_opener import BlockOpener
 from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.checkpoint import PARTIAL, Checkpoint, Totals
 from memwatch.tokenize.crew import Crew
 from memwatch.tokenize.engine_choice import chosen_engine, description
-from memwatch.tokenize.engine_memory import with_engine_memory
 from memwatch.tokenize.formats.file_names import Names
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.reading_memory import reading_memory
@@ -37,13 +35,14 @@ from memwatch.tokenize.loader_notes import encoding_notes, expected_notes, finis
 from memwatch.tokenize.output_state import FileRecord, OutputState
 from memwatch.tokenize.outputs import Outputs, publish
 from memwatch.tokenize.pipeline import Pipeline, PipelineLimits
-from memwatch.tokenize.plan import Plan, cores_here, least_bytes, plan, usual_limit_bytes
+from memwatch.tokenize.plan import Plan, cores_here, least_bytes, plan, usual_limit_bytes, with_engine_memory
 from memwatch.tokenize.progress_report import Meter
 from memwatch.tokenize.resume_check import check_resumable, check_untouched
 from memwatch.tokenize.rss import guarded_peak_bytes
 from memwatch.tokenize.run_inputs import binary_notes, run_inputs, shuffle_notes
 from memwatch.tokenize.settings import VAL_RULES, TokenizeRequest
 from memwatch.tokenize.sizing import Expected
+from memwatch.tokenize.tally import check_bad_records
 from memwatch.tokenize.vocabulary import Encoding
 from memwatch.tokenize.vocabulary_file import encoding_of, loadable_file
 

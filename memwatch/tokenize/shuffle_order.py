@@ -1,9 +1,19 @@
-"""--shuffle: the order in which slices of the inputs are taken. A function of the seed and of sizes alone.
+"""--shuffle: the order of slices of the inputs, and of documents in a block. A function of the seed and of sizes alone.
 
 All inputs are divided into slices, each of whole documents. A permutation says which slice comes at which turn; it is
 computed, not stored, so it takes no memory, and a run goes on from the number of a turn. Some slices from all over the
-inputs make a batch, whose documents are shuffled among each other (shuffled_block.py).
+inputs make a batch, whose documents are shuffled among each other (`shuffled`).
+
+The coordinator uses `Permutation` and does without numpy; workers use `shuffled`.
 """
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
 
 _MASK_64 = (1 << 64) - 1
 _ROUNDS = 6
@@ -50,3 +60,28 @@ class Permutation:
         for key in self._keys:
             left, right = right, left ^ (mixed(right ^ key) & self._half_mask)
         return left << self._half_bits | right
+
+
+def document_order(documents: int, key: int) -> "npt.NDArray[np.intp]":
+    """A permutation. Not numpy's own generator, whose numbers may differ from one version to the next."""
+    import numpy as np
+
+    numbers = np.arange(documents, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(mixed(key))
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.argsort(numbers ^ (numbers >> np.uint64(31)), kind="stable")
+
+
+def shuffled(tokens: "Array", starts: "Array", open_end: bool, key: int) -> "tuple[Array, Array]":
+    """The documents of a block in another order, and where they begin now. What belongs to a document that begins
+    before the block stays at its beginning, and one that goes on after the block stays at its end."""
+    import numpy as np
+
+    movable = len(starts) - open_end
+    if movable < 2:
+        return tokens, starts
+    ends = np.append(starts[1:], len(tokens))
+    order = np.append(document_order(movable, key), np.arange(movable, len(starts)))
+    pieces = [tokens[: starts[0]], *(tokens[starts[i] : ends[i]] for i in order)]
+    lengths = (ends - starts)[order]
+    return np.concatenate(pieces), starts[0] + np.concatenate([[0], np.cumsum(lengths)[:-1]])

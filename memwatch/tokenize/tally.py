@@ -1,14 +1,19 @@
 """Adds up what blocks report, in the order of the input: the totals of a run, and the position that they belong to."""
 
 from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
-from memwatch.tokenize.bad_records import LISTED_RECORDS, check_bad_records, listed_bad
+from memwatch.errors import MemwatchError
 from memwatch.tokenize.blocks import ReadPosition
 from memwatch.tokenize.checkpoint import Totals
-from memwatch.tokenize.inputs.checksum import Checksum
-from memwatch.tokenize.inputs.input_source import Input
+from memwatch.tokenize.inputs.input_source import Checksum, Input
 from memwatch.tokenize.messages import Encoded
 
+# Of records that --bad-records skip leaves out, the manifest lists so many; all are counted.
+LISTED_RECORDS = 1000
+# Before the end, so many beyond --bad-limit end a run: the first records of an input may be worse than the rest.
+GRACE_RECORDS = 100
 MOST_MARKS = 256
 FIRST_MARK_STRIDE_BYTES = 4 << 20
 
@@ -148,3 +153,21 @@ class Tally:
             totals.marks = totals.marks[::2]
             stride *= 2
         totals.mark_stride_bytes = stride
+
+
+def listed_bad(name: str, line: int, problem: str) -> dict[str, Any]:
+    """How a manifest lists a record that was skipped."""
+    return {"file": name, "line": line, "problem": problem}
+
+
+def check_bad_records(
+    bad: int, records: int, limit: str, listed: list[dict[str, Any]], grace: int = GRACE_RECORDS
+) -> None:
+    """Raise if more records are bad than the limit, a share, allows."""
+    if bad <= Fraction(limit) * records + grace or not listed:
+        return
+    first = listed[0]
+    raise MemwatchError(
+        f"{bad} of {records} records are bad, more than --bad-limit {float(Fraction(limit)):g} allows; "
+        f"the first is line {first['line']} of {first['file']}: it {first['problem']}"
+    )

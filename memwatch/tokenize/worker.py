@@ -22,12 +22,10 @@ from memwatch.model.units import MIB
 from memwatch.tokenize.block_opener import BlockOpener
 from memwatch.tokenize.blocks import Block, BlockLayout, ReadPosition
 from memwatch.tokenize.encoding import BlockEncoder
-from memwatch.tokenize.engine_memory import longest_document_bytes, may_grow
 from memwatch.tokenize.engines import choose
 from memwatch.tokenize.feeder import ROW_END_BYTES, ROW_END_TYPE
 from memwatch.tokenize.formats.format_registry import has_index
-from memwatch.tokenize.inputs.checksum import Checksum
-from memwatch.tokenize.inputs.input_source import Input
+from memwatch.tokenize.inputs.input_source import Checksum, Input
 from memwatch.tokenize.messages import (
     BatchTask,
     BlockFailed,
@@ -47,7 +45,7 @@ from memwatch.tokenize.messages import (
     receive,
     send,
 )
-from memwatch.tokenize.plan import WORST_GROWTH_BYTES
+from memwatch.tokenize.plan import WORST_GROWTH_BYTES, longest_document_bytes, may_grow
 from memwatch.tokenize.rss import release_free_memory, rss_bytes
 from memwatch.tokenize.segment_encoder import (
     BadInput,
@@ -59,8 +57,7 @@ from memwatch.tokenize.segment_encoder import (
     encode_slice,
 )
 from memwatch.tokenize.settings import DEFAULT_BLOCK_BYTES, TokenizeSettings
-from memwatch.tokenize.shuffle_order import key_of
-from memwatch.tokenize.shuffled_block import shuffled
+from memwatch.tokenize.shuffle_order import key_of, shuffled
 from memwatch.tokenize.sizing import expected_marks
 from memwatch.tokenize.vocabulary import Encoding
 

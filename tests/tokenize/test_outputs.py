@@ -249,7 +249,7 @@ def test_llmc_files_of_both_splits_stay_below_the_limit_of_its_loader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # GIVEN a limit of 100 tokens a file
-    monkeypatch.setattr("memwatch.tokenize.formats.llmc_format.LARGEST_FILE_BYTES", 1024 + 200)
+    monkeypatch.setattr("memwatch.tokenize.formats.flat_formats.LARGEST_LLMC_FILE_BYTES", 1024 + 200)
     writer = Writer(tmp_path, TokenizeSettings(format="llmc", mode="shard", val_ratio="0.5"))
     # WHEN 250 tokens go to each split
     writer.write(b"tr" * 250, b"va" * 250)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memwatch.tokenize.shuffle_order import Permutation
-from memwatch.tokenize.shuffled_block import document_order, shuffled
+from memwatch.tokenize.shuffle_order import Permutation, document_order, shuffled
 from tests.helpers import error_of, memwatch
 
 END_OF_TEXT = 50256

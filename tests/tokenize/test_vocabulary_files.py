@@ -13,13 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memwatch.errors import MemwatchError, UsageError
-from memwatch.tokenize.document_mark import MARK
 from memwatch.tokenize.engine_check import CHECK_TEXTS
 from memwatch.tokenize.engine_check import difference as found_difference
 from memwatch.tokenize.engines import Engine, Gigatoken, reference_engine
 from memwatch.tokenize.new_letters import NEW_TO_TOKENIZERS
 from memwatch.tokenize.settings import TokenizeSettings
-from memwatch.tokenize.vocabulary import Encoding, encoding_named, rank_file
+from memwatch.tokenize.vocabulary import MARK, Encoding, encoding_named, rank_file
 from memwatch.tokenize.vocabulary_file import encoding_of, loadable_file, with_vocabulary
 from tests.nasty import nasty_text
 from tests.texts import code, language, prose

@@ -1,4 +1,4 @@
-"""Output formats: a module for each, which says how its files are called and what they hold beside the tokens.
+"""Output formats: a class for each, which defines how its files are named and what they hold beside the tokens.
 
 `format_registry.py` lists them. The command line, `doctor`, `estimate` and the tokenizer read that list and know no
 format by name.

@@ -4,11 +4,10 @@ While a file grows, the positions of its documents grow in a file beside it: 8 b
 complete, its index is made from them piece by piece, so memory does not grow with the number of documents.
 """
 
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from memwatch.tokenize.formats.npy_header import npy_header
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
 START_BYTES = 8
 CHUNK_STARTS = 1 << 16
+NPY_HEADER_BYTES = 128
 
 IndexBytes = Iterator[bytes]
 
@@ -33,6 +33,14 @@ class Starts:
 
         for first in range(0, self.count, CHUNK_STARTS):
             yield np.frombuffer(self.read(first, min(first + CHUNK_STARTS, self.count)), "<i8")
+
+
+def npy_header(descr: str, items: int) -> bytes:
+    """The header that numpy.save writes for a one-dimensional array (version 1.0), padded so that the data is aligned.
+    Made without numpy, which the processes that write files do not load."""
+    entries = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({items},), }}"
+    length = NPY_HEADER_BYTES - 10
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", length) + entries.ljust(length - 1).encode() + b"\n"
 
 
 def npy_index(starts: Starts) -> IndexBytes:

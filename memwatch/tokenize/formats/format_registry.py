@@ -1,9 +1,7 @@
-"""All output formats, by the name after --format. A new format is a module in this folder and a line here."""
+"""All output formats, by the name after --format. A new format is a class in this folder and a line here."""
 
-from memwatch.tokenize.formats.bin_format import BinFormat
-from memwatch.tokenize.formats.llmc_format import LlmcFormat
+from memwatch.tokenize.formats.flat_formats import BinFormat, LlmcFormat, NpyFormat
 from memwatch.tokenize.formats.megatron_format import MegatronFormat
-from memwatch.tokenize.formats.npy_format import NpyFormat
 from memwatch.tokenize.formats.output_format import OutputFormat
 from memwatch.tokenize.settings import TokenizeSettings
 

@@ -10,8 +10,7 @@ from memwatch.errors import MemwatchError
 from memwatch.storage.address import is_remote
 from memwatch.storage.object_file import ObjectFile
 from memwatch.storage.store import store_of
-from memwatch.tokenize.inputs.checksum import Checksum
-from memwatch.tokenize.inputs.input_source import Input, object_info
+from memwatch.tokenize.inputs.input_source import Checksum, Input, object_info
 from memwatch.tokenize.inputs.json_records import JsonRecords
 from memwatch.tokenize.inputs.packings import PACKED_READ_BYTES, PackedFile, Unpacker
 from memwatch.tokenize.pagecache import ReadBehind, forget

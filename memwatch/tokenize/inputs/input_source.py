@@ -6,6 +6,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from isal import isal_zlib
+
 from memwatch.errors import MemwatchError
 from memwatch.model.units import KIB
 from memwatch.storage.address import is_remote
@@ -113,6 +115,30 @@ class InputStatus:
     size_bytes: int
     modified_ns: int | None
     fingerprint: str
+
+
+class Checksum:
+    """Of the text that was read of an input: a resumed run compares it with what the checkpoint has (resume_check.py).
+
+    CRC-32 by isal runs at 9 GB/s here (SHA-256 at 1.5), and the checksums of two neighbouring pieces give that of both,
+    so workers compute them in any order. It recognises damage and edits; nobody is expected to forge it.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, hex_digits: str | None = None) -> None:
+        self._value = 0 if hex_digits is None else int(hex_digits, 16)
+
+    def update(self, data: bytes | memoryview) -> None:
+        self._value = isal_zlib.crc32(data, self._value)
+
+    def append(self, hex_digits: str, length: int) -> None:
+        """Add the checksum of the piece that follows, of this length."""
+        self._value = isal_zlib.crc32_combine(self._value, int(hex_digits, 16), length)
+
+    @property
+    def hex(self) -> str:
+        return f"{self._value:08x}"
 
 
 def fingerprint(fd: int, size: int) -> str:

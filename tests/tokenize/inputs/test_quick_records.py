@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from memwatch.tokenize.document_mark import MARK
 from memwatch.tokenize.encoding import BlockEncoder
 from memwatch.tokenize.messages import Counts
 from memwatch.tokenize.settings import TokenizeSettings
-from memwatch.tokenize.vocabulary import ENCODINGS
+from memwatch.tokenize.vocabulary import ENCODINGS, MARK
 
 CASES = 4000
 SYNTAX = b'{}[]",:\\ntu0e1.-+ \t\r\n\xff\x80\xc3N\x00'
