@@ -3,5 +3,7 @@
     Sample -> History -> forecast() -> Forecast -> Decider -> Verdict          monitor.py holds the four together
                                           `-----------------------> next_action() -> Action      ladder.py
 
-thresholds.py says what one forecast calls for, reasons.py says it in words.
+fill_windows.py reads fill rates for the forecast, thresholds.py has the level that one forecast calls for, reasons.py
+the words. ladder.py covers a running job, paused_job.py one that is paused or was stopped, confine.py one that is
+confined.
 """

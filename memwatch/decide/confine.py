@@ -2,7 +2,8 @@
 
 The job's scope gets a limit near what the job holds (`confined_limit_bytes`). Then the machine's own counters (PSI,
 swap traffic, refaults) show mainly the job's swapping and say nothing about the others: `rest_of_machine` takes them
-out of a sample. What ends the confinement is decided here, from readings of the scope and of the other cgroups:
+out of a sample. What ends the confinement is decided here, from what confine_history.py makes of readings of the scope
+and of the other cgroups:
 
     swap runs out               what is left of it is used up within moments          pause, then stop
     the job does not progress   it waits for its pages nearly all of the time         pause, then stop
@@ -15,11 +16,12 @@ out of a sample. What ends the confinement is decided here, from readings of the
 If the others suffer as much while the job is paused, it is not the job's doing, and their pressure counts no more.
 """
 
-from collections import deque
 from dataclasses import dataclass, replace
 
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step
+from memwatch.decide.confine_history import SMALLEST_STEP_BYTES, SWAP_MARGIN_BYTES, Confined
 from memwatch.decide.forecast import Forecast
+from memwatch.decide.paused_job import resume_bytes
 from memwatch.decide.thresholds import Level
 from memwatch.decide.verdict import Verdict
 from memwatch.model.sample import Memory, Pressure, Sample
@@ -32,176 +34,14 @@ KEPT_SWAP_SHARE = 1 / 16
 LEAST_KEPT_SWAP_BYTES = 32 * MIB
 # Of the reserve: how far headroom may be from zero before the limit moves.
 MOVE_SHARE = 1 / 8
-SMALLEST_STEP_BYTES = 8 * MIB
 # Of what a job holds: room for the page cache of what it reads and runs from.
 CACHE_SHARE = 1 / 64
-# From a sample to a paused job, with the pages that go out meanwhile.
-SWAP_MARGIN_S = 2.0
-SWAP_MARGIN_BYTES = 32 * MIB
 WARN_S = 60.0
 SURELY_WARN_S = 20.0
-WINDOW_S = 60.0
 LEAST_LEFT_S = 10.0  # until the end: less is not said of a confined job
-STEP_S = 0.5
-GROWTH_S = (3.0, 10.0)
-STUCK_STALL_FRACTION = 0.8
-# A job that reads its list back from a disk of 40 MB/s computes 3 % of the time, one that faults at random far less.
-STUCK_CPU_FRACTION = 0.005
-STUCK_GROWTH_SHARE = 0.01
-SUFFERS_S = 5.0
-SUFFERS_MEMORY_FRACTION = 0.25
-SUFFERS_IO_FRACTION = 0.6
 REST_PAUSES = 2
-SETTLED_S = 10.0
-FITS_SHARE = 1 / 32
 LOST_SHARE = 1 / 2
 LOST_S = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class ConfineReading:
-    """The job's scope and the rest of the machine at one instant. Counters run on; unknown is None.
-
-    `swap_bytes` is in swap only; `swap_left_bytes` is what the job may still put there; `rest` is the time that other
-    cgroups were stalled, at each moment that of the one that suffers most. `done` and `total` are the job's progress,
-    in `unit`.
-    """
-
-    clock_s: float
-    limit_bytes: int
-    held_bytes: int
-    swap_bytes: int
-    swap_left_bytes: int
-    user_cpu_s: float | None = None
-    stall_full_us: int | None = None
-    rest: Pressure | None = None
-    done: float | None = None
-    total: float | None = None
-    unit: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Confined:
-    """What the readings say. `rest_suffers` is in words; `rate_before` is the job's progress before it was confined."""
-
-    limit_bytes: int
-    held_bytes: int
-    swap_bytes: int
-    swap_left_bytes: int
-    swap_growth_bytes_s: float = 0.0
-    is_stuck: bool = False
-    rest_suffers: str | None = None
-    has_settled: bool = False
-    since_s: float = 0.0  # when the limit was first in force
-    rate: float | None = None
-    rate_before: float | None = None
-    left: float | None = None  # of the job's progress, in its unit
-    unit: str | None = None
-
-    @property
-    def swap_full_in_s(self) -> float | None:
-        return self.swap_left_bytes / self.swap_growth_bytes_s if self.swap_growth_bytes_s > 0 else None
-
-    @property
-    def is_swap_out(self) -> bool:
-        """Nothing more may go to swap: at its limit, the kernel would kill the job."""
-        margin = max(self.swap_growth_bytes_s * SWAP_MARGIN_S, SWAP_MARGIN_BYTES)
-        return self.swap_left_bytes <= margin
-
-    @property
-    def left_s(self) -> float | None:
-        return self.left / self.rate if self.left is not None and self.rate else None
-
-
-class ConfineHistory:
-    """Readings of the last minute, in bounded space. One for each confinement."""
-
-    def __init__(self, rate_before: float | None = None) -> None:
-        self._rate_before = rate_before
-        self._readings: deque[ConfineReading] = deque()
-        self._since_s: float | None = None
-
-    def add(self, reading: ConfineReading) -> Confined:
-        kept = self._readings
-        self._since_s = reading.clock_s if self._since_s is None else self._since_s
-        if len(kept) >= 2 and kept[-1].clock_s - kept[-2].clock_s < STEP_S:
-            kept.pop()
-        kept.append(reading)
-        while kept[-1].clock_s - kept[0].clock_s > WINDOW_S + STEP_S:
-            kept.popleft()
-        return Confined(
-            reading.limit_bytes,
-            reading.held_bytes,
-            reading.swap_bytes,
-            reading.swap_left_bytes,
-            swap_growth_bytes_s=max((self._growth(span_s) for span_s in GROWTH_S), default=0.0),
-            is_stuck=self._is_stuck(),
-            rest_suffers=self._rest_suffers(),
-            has_settled=self._has_settled(),
-            since_s=self._since_s,
-            rate=self._progress_rate(),
-            rate_before=self._rate_before,
-            left=None if reading.done is None or reading.total is None else max(reading.total - reading.done, 0),
-            unit=reading.unit,
-        )
-
-    def _before(self, span_s: float) -> ConfineReading | None:
-        """The newest reading at least so old."""
-        last_s = self._readings[-1].clock_s
-        return next((r for r in reversed(self._readings) if last_s - r.clock_s >= span_s), None)
-
-    def _growth(self, span_s: float) -> float:
-        earlier, latest = self._before(span_s), self._readings[-1]
-        if earlier is None:
-            return 0.0
-        return max(latest.swap_bytes - earlier.swap_bytes, 0) / (latest.clock_s - earlier.clock_s)
-
-    def _is_stuck(self) -> bool:
-        """For a minute it has waited for its pages, computed next to nothing, and neither grown nor reported."""
-        earlier, latest = self._before(WINDOW_S), self._readings[-1]
-        if earlier is None or latest.user_cpu_s is None or earlier.user_cpu_s is None:
-            return False
-        if latest.stall_full_us is None or earlier.stall_full_us is None:
-            return False
-        span_s = latest.clock_s - earlier.clock_s
-        size, grown = latest.held_bytes + latest.swap_bytes, abs(_size(latest) - _size(earlier))
-        return (
-            (latest.stall_full_us - earlier.stall_full_us) / 1e6 / span_s >= STUCK_STALL_FRACTION
-            and (latest.user_cpu_s - earlier.user_cpu_s) / span_s <= STUCK_CPU_FRACTION
-            and grown <= size * STUCK_GROWTH_SHARE
-            and latest.done == earlier.done
-        )
-
-    def _rest_suffers(self) -> str | None:
-        earlier, latest = self._before(SUFFERS_S), self._readings[-1]
-        if earlier is None or earlier.rest is None or latest.rest is None:
-            return None
-        span_us = (latest.clock_s - earlier.clock_s) * 1e6
-        memory = (latest.rest.memory_some_us - earlier.rest.memory_some_us) / span_us
-        io = ((latest.rest.io_full_us or 0) - (earlier.rest.io_full_us or 0)) / span_us
-        if memory >= SUFFERS_MEMORY_FRACTION:
-            return f"other programs stalled on memory {min(memory, 1):.0%} of the last 5 s".replace("%", " %")
-        if io >= SUFFERS_IO_FRACTION:
-            return f"other programs waited for the disk {min(io, 1):.0%} of the last 5 s".replace("%", " %")
-        return None
-
-    def _has_settled(self) -> bool:
-        """It has held less than it may for a while, and hardly anything of it is in swap."""
-        earlier = self._before(SETTLED_S)
-        if earlier is None:
-            return False
-        recent = [r for r in self._readings if r.clock_s >= earlier.clock_s]
-        return all(r.swap_bytes <= max(_size(r) * FITS_SHARE, SMALLEST_STEP_BYTES) for r in recent)
-
-    def _progress_rate(self) -> float | None:
-        known = [r for r in self._readings if r.done is not None]
-        if not known or known[-1].clock_s - known[0].clock_s < SUFFERS_S:
-            return None
-        return ((known[-1].done or 0) - (known[0].done or 0)) / (known[-1].clock_s - known[0].clock_s)
-
-
-def _size(reading: ConfineReading) -> int:
-    return reading.held_bytes + reading.swap_bytes
 
 
 def swap_left_bytes(memory: Memory) -> int:
@@ -264,8 +104,8 @@ def confined_action(
     if confined.rest_suffers is not None and _may_count_rest(state, settings, forecast):
         deadline_s = forecast.clock_s + settings.thrash_wait_s
         return Action(Step.PAUSE, confined.rest_suffers, deadline_s, Step.RESUME)
-    resume_bytes = forecast.reserve_bytes / 4
-    if state.confined_by == By.GUARD and confined.has_settled and (forecast.headroom_bytes or 0) >= resume_bytes:
+    has_room = (forecast.headroom_bytes or 0) >= resume_bytes(forecast)
+    if state.confined_by == By.GUARD and confined.has_settled and has_room:
         return Action(Step.RELEASE, f"the job fits again, {format_size(forecast.headroom_bytes or 0)} are free")
     return None
 
@@ -365,7 +205,7 @@ def _while_paused(
         return Action(Step.RESUME, "the others have recovered")
     headroom = forecast.headroom_bytes
     # After a loss of memory the job goes on with the smaller limit that it has by then, once nothing more is reclaimed.
-    enough = forecast.reserve_bytes / 4 if state.is_blamed else -forecast.reserve_bytes * MOVE_SHARE
+    enough = resume_bytes(forecast) if state.is_blamed else -forecast.reserve_bytes * MOVE_SHARE
     if headroom is not None and headroom >= enough:
         room = f"{format_size(headroom)} are free for the job"
         return Action(Step.RESUME, room if headroom > 0 else f"it was reduced to {format_size(confined.held_bytes)}")

@@ -1,49 +1,19 @@
 """Forecast: when headroom ends, how sure that is, and how hard the machine works for its memory now.
 
-The fill rate is read from several windows, 0.2 s to 26 s long: the short ones see a hog of 2 GiB/s in time, the long
-ones a slow leak. Each window is cut into pieces and its rate is the median of theirs, so one jump (a program that takes
-2 GiB once) leaves it at zero. The long windows, which alone can be sure, are cut into more pieces, and growth must be
-more even there: a sawtooth that happens to rise is no leak. A window is believed as far ahead as it looks back, and its
-confidence says so:
-
-    certain  room shrinks in every piece and in the last second, and headroom ends within less than half its length,
-             which is at least CERTAIN_SPAN_S
-    high     the same, within little more than its length, which is at least SURE_SPAN_S: many programs take gigabytes
-             within a few seconds and then no more
-    medium   the same, within twice its length
-    low      anything else that shrinks: farther ahead, or in bursts
-
-Of the windows with at least medium confidence the one that ends first is taken; and apart from it, of those with more.
-The room that ends first counts, be it the host or a limit; page cache never does, because what is available already
-excludes it.
+fill_windows.py reads the fill rate from windows of several lengths, each with a confidence. Of the windows with at
+least medium confidence the one that ends first is taken; and apart from it, of those with more. The room that ends
+first counts, be it the host or a limit; page cache never does, because what is available already excludes it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
-from itertools import pairwise
 
+from memwatch.decide.fill_windows import NOW_S, Fill, ForecastConfidence, fills, nearest, soonest
 from memwatch.decide.history import HOST, History, Point
 from memwatch.model.rates import counter_rate, stalled_fraction
 from memwatch.model.units import GIB, MIB
 
-# Seconds and pieces. Each half as long again as the one before, from three samples at 10 Hz to what History keeps; and
-# before them one of two pieces, for 1 GiB that a hog of 2 GiB/s takes in half a second.
-WINDOWS = ((0.2, 2), *((0.3 * 1.5**i, 3) for i in range(8)), *((0.3 * 1.5**i, 6) for i in range(8, 12)))
-NOW_S = 1.0  # growth that stopped a second ago has stopped, unless it is too slow to tell
-FRESH_S = 0.4  # and nothing is sure of growth that stopped just now
-LOOK_AHEAD = 2.0  # times a window's length; at 3, 2 GiB taken once at 4 GiB/s of 8 GiB was called a hog
-SURE_AHEAD = 1.2  # at 1, the last GiB is not seen to end 5 s ahead at 100 MiB/s
-SURE_SPAN_S = 6.5
 PROVEN_SPAN_S = 10.0  # at 6.5, 2 of 246 healthy jobs at their recorded speed were warned about, at 10 none
-CERTAIN_SPAN_S = 20.0  # on a busy virtual machine a single allocation of 2 GiB takes 12 s
-CERTAIN_AHEAD = 0.4  # at 0.55, a compile that grew for 23 s was called a hog 12 s ahead
-# A piece that shrinks at less than a third of the median is a pause in the growth.
-STEADY_SHARE = 1 / 3
-EVEN_SHARE = 1 / 2  # the same for a window that is sure
-# A desktop at rest moves tens of MiB to and fro. A small limit has a small desktop in it.
-NOISE_BYTES = 64 * MIB
-NOISE_SHARE = 1 / 64
 RATES_S = 2.0  # over which swap, stalls and faults are counted: PSI moves in steps of some 100 ms
 SHORTEST_RATES_S = 0.5
 SHORTEST_READING_S = 0.01  # between two readings of the job
@@ -61,15 +31,7 @@ FASTEST_FILL_BYTES_S = 4 * GIB
 SAMPLES_ON_THE_WAY = 5
 SAMPLES_PER_FORECAST = 8
 
-
 ReserveOf = Callable[[int], int]  # from the capacity of a room to what must stay free in it
-
-
-class ForecastConfidence(IntEnum):
-    LOW = 1
-    MEDIUM = 2
-    HIGH = 3
-    CERTAIN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +52,7 @@ class Forecast:
     """Unknown is None. `headroom_bytes`, `capacity_bytes` and `reserve_bytes` are of the tightest room, which `room`
     names; `limit_path` names the room that ends first, if it is a limit and not the host itself. `sure_seconds_left` is
     what windows with high confidence say, `proven_seconds_left` those of them that are at least PROVEN_SPAN_S long, and
-    `certain_seconds_left` those that are certain. `job_rates` is what the
-    job itself suffers."""
+    `certain_seconds_left` those that are certain. `job_rates` is what the job itself suffers."""
 
     clock_s: float
     headroom_bytes: int | None = None
@@ -118,24 +79,12 @@ class Forecast:
 
     @property
     def job_explains(self) -> bool:
-        """Is the job what fills memory?"""
+        """Whether the job is what fills memory."""
         return self.job_fill_bytes_s is not None and self.job_fill_bytes_s >= (self.fill_bytes_s or 0) / 2 > 0
 
     def is_within(self, seconds: float) -> bool:
-        """Does headroom end so soon, as far as can be believed?"""
+        """Whether headroom ends so soon, as far as can be believed."""
         return self.is_credible and self.seconds_left is not None and self.seconds_left <= seconds
-
-
-@dataclass(frozen=True, slots=True)
-class _Fill:
-    """What one window says of one room."""
-
-    seconds_left: float
-    confidence: ForecastConfidence
-    rate_bytes_s: float
-    span_s: float
-    start: int
-    room: str
 
 
 def forecast(history: History, reserve_of: ReserveOf, debts: Mapping[str, int] | None = None) -> Forecast:
@@ -150,8 +99,8 @@ def forecast(history: History, reserve_of: ReserveOf, debts: Mapping[str, int] |
     reserves = {name: reserve_of(room.capacity_bytes) for name, room in latest.rooms.items()}
     owed = debts or {}
     tightest = min(reserves, key=lambda name: latest.rooms[name].available_bytes - reserves[name] - owed.get(name, 0))
-    fills = list(_fills(history, latest, reserves))
-    fill = _nearest(fills)
+    found = list(fills(history, latest, reserves))
+    fill = nearest(found)
     headroom_bytes = latest.rooms[tightest].available_bytes - reserves[tightest]
     # What has ended already ends before whatever fills now: a cgroup at its limit, beside a host that others fill.
     ends_first = tightest if fill is None or headroom_bytes <= 0 else fill.room
@@ -166,9 +115,9 @@ def forecast(history: History, reserve_of: ReserveOf, debts: Mapping[str, int] |
         fill_bytes_s=0.0 if fill is None else fill.rate_bytes_s,
         job_fill_bytes_s=_job_fill(history, latest, fill),
         seconds_left=None if fill is None else fill.seconds_left,
-        sure_seconds_left=_soonest(fills, ForecastConfidence.HIGH),
-        proven_seconds_left=_soonest((each for each in fills if each.span_s >= PROVEN_SPAN_S), ForecastConfidence.HIGH),
-        certain_seconds_left=_soonest(fills, ForecastConfidence.CERTAIN),
+        sure_seconds_left=soonest(found, ForecastConfidence.HIGH),
+        proven_seconds_left=soonest(found, ForecastConfidence.HIGH, PROVEN_SPAN_S),
+        certain_seconds_left=soonest(found, ForecastConfidence.CERTAIN),
         confidence=ForecastConfidence.LOW if fill is None else fill.confidence,
         job_bytes=latest.job_bytes,
         job_fits=fill is not None
@@ -196,103 +145,7 @@ def next_interval_s(forecast: Forecast) -> float:
     return max(interval_s, fastest_s)
 
 
-def _fills(history: History, latest: Point, reserves: dict[str, int]) -> Iterator[_Fill]:
-    """What every window says of every room that shrinks."""
-    for window_s, pieces in WINDOWS:
-        piece_s = window_s / pieces * 0.9  # a timer that fires a little early must not cost a sample
-        start = history.index_before(piece_s * pieces)
-        if start is None:
-            break
-        # At rest nothing has shrunk, and this is all the work there is.
-        shrinking = [name for name in latest.rooms if _has_shrunk(history[start], latest, name)]
-        cuts = _cuts(history, piece_s, pieces) if shrinking else []
-        for name in shrinking if cuts else []:
-            fill = _fill(history, cuts, piece_s, name, reserves[name])
-            if fill is not None:
-                yield fill
-
-
-def _nearest(fills: Iterable[_Fill]) -> _Fill | None:
-    best: _Fill | None = None
-    for fill in fills:
-        if best is None or _is_better(fill, best):
-            best = fill
-    return best
-
-
-def _soonest(fills: Iterable[_Fill], at_least: ForecastConfidence) -> float | None:
-    return min((fill.seconds_left for fill in fills if fill.confidence >= at_least), default=None)
-
-
-def _has_shrunk(earlier: Point, latest: Point, name: str) -> bool:
-    """By more than a machine at rest moves to and fro."""
-    if name not in earlier.rooms:
-        return False  # a limit that has just come
-    room = latest.rooms[name]
-    return room.shrunk_bytes(earlier.rooms[name]) >= min(NOISE_BYTES, room.capacity_bytes * NOISE_SHARE)
-
-
-def _is_better(fill: _Fill, best: _Fill) -> bool:
-    credible = fill.confidence >= ForecastConfidence.MEDIUM
-    if credible != (best.confidence >= ForecastConfidence.MEDIUM):
-        return credible
-    if credible:
-        return (fill.seconds_left, -fill.confidence) < (best.seconds_left, -best.confidence)
-    # Of guesses, the one over the longer time.
-    return fill.span_s > best.span_s or (fill.span_s == best.span_s and fill.seconds_left < best.seconds_left)
-
-
-def _cuts(history: History, piece_s: float, pieces: int) -> list[int]:
-    """The indices where a window is cut, from its start to the latest; none if there are too few samples in it."""
-    found = [history.index_before(piece_s * i) for i in range(pieces, -1, -1)]
-    cuts = [index for index in found if index is not None]
-    return cuts if len(set(cuts)) == len(found) else []
-
-
-def _fill(history: History, cuts: list[int], piece_s: float, name: str, reserve_bytes: int) -> _Fill | None:
-    start, last = cuts[0], cuts[-1]
-    known = sorted(rate for ends in pairwise(cuts) if (rate := _rate(history, name, *ends)) is not None)
-    if len(known) < len(cuts) - 1:
-        return None
-    rate = known[(len(known) - 1) // 2]  # the median; of two, the lower
-    if rate <= 0 or not _goes_on(history, name, rate, piece_s):
-        return None
-    left_s = max(history[last].rooms[name].available_bytes - reserve_bytes, 0) / rate
-    span_s = history[last].clock_s - history[start].clock_s
-    steadiness = min(known[0] / rate, _lately(history, name, rate, FRESH_S, piece_s) / rate)
-    return _Fill(left_s, _confidence(steadiness, left_s, span_s), rate, span_s, start, name)
-
-
-def _goes_on(history: History, name: str, rate: float, piece_s: float) -> bool:
-    """Did it also shrink just now? How long that is depends: slow growth shows only after a while among the noise."""
-    return _lately(history, name, rate, NOW_S, piece_s) >= rate * STEADY_SHARE
-
-
-def _lately(history: History, name: str, rate: float, seconds: float, piece_s: float) -> float:
-    """The rate over the last `seconds`, or longer for growth that is slow: that shows only after a while."""
-    start = history.index_before(min(max(seconds, NOISE_BYTES * seconds / rate), piece_s))
-    rate_lately = None if start is None else _rate(history, name, start, len(history) - 1)
-    return 0.0 if rate_lately is None else rate_lately
-
-
-def _confidence(steadiness: float, left_s: float, span_s: float) -> ForecastConfidence:
-    """`steadiness` is the rate of the slowest piece, as a share of the median."""
-    if steadiness < STEADY_SHARE or left_s > LOOK_AHEAD * span_s:
-        return ForecastConfidence.LOW
-    if left_s > SURE_AHEAD * span_s or span_s < SURE_SPAN_S or steadiness < EVEN_SHARE:
-        return ForecastConfidence.MEDIUM
-    is_certain = left_s <= CERTAIN_AHEAD * span_s and span_s >= CERTAIN_SPAN_S
-    return ForecastConfidence.CERTAIN if is_certain else ForecastConfidence.HIGH
-
-
-def _rate(history: History, name: str, start: int, end: int) -> float | None:
-    earlier, later = history[start], history[end]
-    if name not in earlier.rooms or name not in later.rooms:
-        return None  # a limit that came or went
-    return later.rooms[name].shrunk_bytes(earlier.rooms[name]) / (later.clock_s - earlier.clock_s)
-
-
-def _job_fill(history: History, latest: Point, fill: _Fill | None) -> float | None:
+def _job_fill(history: History, latest: Point, fill: Fill | None) -> float | None:
     """The job's part of what fills the room: its share over the window that decided, or in the last second if less.
 
     A job that has just taken all that it wants is not to blame for the program that grows beside it now.
@@ -305,7 +158,7 @@ def _job_fill(history: History, latest: Point, fill: _Fill | None) -> float | No
     return min(shares) * fill.rate_bytes_s if shares else None
 
 
-def _job_share(history: History, latest: Point, since: Point | None, fill: _Fill) -> float | None:
+def _job_share(history: History, latest: Point, since: Point | None, fill: Fill) -> float | None:
     """Of what the room has lost since then, as of two readings of the job: what was lost later is nobody's yet.
 
     A large job is read less often than its room. None if the last reading is too old to say anything of now.

@@ -31,21 +31,17 @@ The caller sends the signals: `next_action` proposes, `is_confirmed` checks agai
 that follows from what was carried out.
 """
 
-from dataclasses import replace
-
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step
-from memwatch.decide.confine import Confined, confined_action
+from memwatch.decide.confine import confined_action
+from memwatch.decide.confine_history import Confined
 from memwatch.decide.forecast import Forecast
+from memwatch.decide.paused_job import after_stop, is_stop_due, while_paused
 from memwatch.decide.thresholds import USUAL, Level, Thresholds, assess, is_the_jobs, is_thrashing
 from memwatch.decide.turns import ALONE, Turn
 from memwatch.decide.verdict import Verdict
-from memwatch.model.units import MIB, format_duration, format_size
+from memwatch.model.units import MIB, format_size
 
 SMALL_JOB_BYTES = 64 * MIB  # less than a browser tab
-# Of the reserve: with so much headroom a paused job resumes at once.
-RESUME_SHARE = 1 / 4
-# Of the reserve: a job that is tried at the end of its room may use so much of it in all.
-TRY_SHARE = 1 / 4
 # Of the reserve: what a job has taken from it is its own doing, even if it took it too slowly for a forecast.
 TAKEN_SHARE = 1 / 8
 # From a sample to a held job; a busy machine takes twice as long, for which the reserve is there.
@@ -73,11 +69,11 @@ def next_action(
     if state.killed_s is not None:
         return None
     if state.stopped_s is not None:
-        return _after_stop(state, settings, forecast, thresholds)
+        return after_stop(state, settings, forecast, thresholds)
     if confined is not None:
         return confined_action(state, settings, forecast, confined) or _warning(state, verdict)
     if state.paused_s is not None:
-        return _while_paused(state, settings, forecast, thresholds, turn) or _warning(state, verdict)
+        return while_paused(state, settings, forecast, thresholds, turn) or _warning(state, verdict)
     return _while_running(state, settings, verdict, forecast, thresholds, turn) or _warning(state, verdict)
 
 
@@ -89,16 +85,16 @@ def is_confirmed(
     thresholds: Thresholds = USUAL,
     confined: Confined | None = None,
 ) -> bool:
-    """Does a fresh forecast still call for it? Asked right before a stop or a kill."""
+    """Whether a fresh forecast still calls for it; the guard calls this right before a stop or a kill."""
     if action.step == Step.KILL:
-        return _after_stop(state, settings, forecast, thresholds) is not None
+        return after_stop(state, settings, forecast, thresholds) is not None
     if action.step == Step.STOP:
         if confined is not None:
             again = confined_action(state, settings, forecast, confined)
             return again is not None and again.step == Step.STOP
         if state.paused_s is None:
             return _is_wished_stop(settings, forecast, thresholds)
-        return _is_stop_due(state, settings, forecast)
+        return is_stop_due(state, settings, forecast)
     return True
 
 
@@ -113,11 +109,6 @@ def interval_s(state: ActionState, settings: LadderSettings, forecast: Forecast,
         return usual_s
     ahead_s = (forecast.headroom_bytes - hold_at) / max(state.growth_bytes_s, 1.0) / SAMPLES_PER_ALLOWANCE
     return min(usual_s, max(min(ahead_s, SLOWEST_TRY_INTERVAL_S), FASTEST_TRY_INTERVAL_S))
-
-
-def resume_bytes(forecast: Forecast) -> int:
-    """The headroom at which a paused job resumes at once."""
-    return int(forecast.reserve_bytes * RESUME_SHARE)
 
 
 def _warning(state: ActionState, verdict: Verdict) -> Action | None:
@@ -184,7 +175,7 @@ def _may_pause_later(turn: Turn, forecast: Forecast, thresholds: Thresholds) -> 
 
 
 def _grows_too_far(state: ActionState, settings: LadderSettings, forecast: Forecast, thresholds: Thresholds) -> bool:
-    """Is it the job that brings headroom to its end, and is that near?"""
+    """Whether the job brings headroom to its end, and that is near."""
     headroom, now_s = forecast.headroom_bytes, forecast.clock_s
     if headroom is None:
         return False
@@ -208,7 +199,7 @@ def _grows_too_far(state: ActionState, settings: LadderSettings, forecast: Forec
 
 
 def _was_there_before(state: ActionState, forecast: Forecast, headroom: int) -> bool:
-    """Is the job, with what it takes until it can be held, still above where it has stopped by itself before?"""
+    """Whether the job, with what it takes until it can be held, is above where it has stopped by itself before."""
     if state.safe_headroom_bytes is None:
         return False
     growth = (forecast.fill_bytes_s or 0.0) if forecast.is_credible else 0.0
@@ -223,14 +214,14 @@ def _next_growth_bytes(state: ActionState, forecast: Forecast) -> float:
 
 
 def _has_taken(forecast: Forecast, at_least: int, headroom_before: int, job_bytes_before: int) -> bool:
-    """Has headroom shrunk by so much, and was it the job: other programs took no more than it did?"""
+    """Whether headroom has shrunk by so much, and other programs took no more of it than the job."""
     used = headroom_before - (forecast.headroom_bytes or 0)
     grown = (forecast.job_bytes or 0) - job_bytes_before
     return used >= max(at_least, 1) and grown >= used / 2
 
 
 def _thrashes(state: ActionState, settings: LadderSettings, forecast: Forecast, thresholds: Thresholds) -> bool:
-    """Does the job fault in a machine that thrashes? After a pause it first gets as long to run."""
+    """Whether the job faults in a machine that thrashes. After a pause it first gets as long to run."""
     if forecast.clock_s - state.resumed_s < settings.thrash_wait_s:
         return False
     return is_thrashing(forecast, thresholds) and is_the_jobs(forecast, thresholds)
@@ -251,86 +242,9 @@ def _is_wished_stop(settings: LadderSettings, forecast: Forecast, thresholds: Th
     return forecast.job_explains and is_the_jobs(forecast, thresholds)
 
 
-def _while_paused(
-    state: ActionState, settings: LadderSettings, forecast: Forecast, thresholds: Thresholds, turn: Turn
-) -> Action | None:
-    if state.paused_by == By.USER or state.paused_s is None:
-        return None
-    headroom, waited_s = forecast.headroom_bytes, forecast.clock_s - state.paused_s
-    if settings.on_pressure == OnPressure.WARN:
-        return Action(Step.RESUME, "the guard is off")
-    if state.gives_way:
-        return Action(Step.RESUME, "it is this run's turn") if turn.may_resume else None
-    if not state.is_blamed or headroom is None:
-        is_over = waited_s >= settings.hold_s and not is_thrashing(forecast, thresholds)
-        if is_over or waited_s >= settings.thrash_wait_s:
-            return Action(Step.RESUME, "memory traffic is over" if is_over else "the pause has not ended the traffic")
-        return None
-    if turn.waits_for is None and _is_stop_due(state, settings, forecast):
-        return Action(Step.STOP, _stop_reason(state, forecast), next_step=Step.KILL)
-    is_at_the_end = state.short_since_s is not None  # Else it is held for a moment, and nobody waits for that.
-    if waited_s < settings.hold_s or (is_at_the_end and not turn.may_resume):
-        return None
-    if headroom >= resume_bytes(forecast):
-        is_brief = state.short_since_s is None
-        return Action(Step.RESUME, f"{format_size(headroom)} are free for the job", is_brief=is_brief)
-    if state.short_since_s is None:
-        return Action(Step.RESUME, f"{format_size(headroom)} left to use", is_brief=True)
-    if _may_try(state, settings, forecast, turn):
-        return Action(Step.RESUME, "trying whether the job still grows", is_brief=True)
-    return None
-
-
-def _may_try(state: ActionState, settings: LadderSettings, forecast: Forecast, turn: Turn) -> bool:
-    headroom, waited_s = forecast.headroom_bytes or 0, forecast.clock_s - (state.paused_s or 0)
-    if turn.waits_for is None and _is_overdue(state, settings, forecast):
-        return True  # Or it would have been stopped.
-    if headroom <= -forecast.reserve_bytes * TRY_SHARE:
-        return False
-    return waited_s >= settings.hold_s * settings.try_factor ** (state.tries - 1)
-
-
-def _is_overdue(state: ActionState, settings: LadderSettings, forecast: Forecast) -> bool:
-    since_s = state.short_since_s
-    return since_s is not None and forecast.clock_s >= since_s + settings.deadline_after_s
-
-
-def _is_stop_due(state: ActionState, settings: LadderSettings, forecast: Forecast) -> bool:
-    """Paused for its own growth, at the deadline, and there is nothing left that it could be let use."""
-    if settings.on_pressure == OnPressure.WARN or not state.is_blamed or forecast.headroom_bytes is None:
-        return False
-    if not _is_overdue(state, settings, forecast) or forecast.headroom_bytes >= resume_bytes(forecast):
-        return False
-    return forecast.headroom_bytes <= 0 or state.had_last_chance
-
-
 def _matters(forecast: Forecast) -> bool:
-    """Would acting on this job change anything?"""
+    """Whether acting on this job would change anything."""
     if forecast.job_bytes is None or forecast.job_bytes >= SMALL_JOB_BYTES:
         return True
     # Every program grows fast while it starts; in a small container that must not be its end.
     return forecast.job_explains and forecast.headroom_bytes is not None and forecast.headroom_bytes <= 0
-
-
-def _stop_reason(state: ActionState, forecast: Forecast) -> str:
-    waited = format_duration(forecast.clock_s - (state.short_since_s or forecast.clock_s))
-    job = "" if forecast.job_bytes is None else f"the job has grown to {format_size(forecast.job_bytes)}; "
-    return f"{job}it was paused for {waited} and no memory was freed for it"
-
-
-def _after_stop(
-    state: ActionState, settings: LadderSettings, forecast: Forecast, thresholds: Thresholds
-) -> Action | None:
-    if state.stopped_s is None:
-        return None
-    waited_s = forecast.clock_s - state.stopped_s
-    kill = Action(Step.KILL, f"the job did not exit within {format_duration(waited_s)} of SIGTERM")
-    if state.stopped_by == By.USER:
-        return kill if waited_s >= settings.term_wait_s else None
-    headroom = forecast.headroom_bytes
-    is_lost = headroom is not None and headroom <= -forecast.reserve_bytes * thresholds.lost_share
-    if is_lost and forecast.job_explains and waited_s >= settings.growing_wait_s:
-        return replace(kill, reason="the job uses up the reserve after SIGTERM")
-    # A job that harms nobody may take its time to exit; not for ever.
-    wait_s = settings.term_wait_s if assess(forecast, thresholds).level >= Level.WARN else settings.last_wait_s
-    return kill if waited_s >= wait_s else None

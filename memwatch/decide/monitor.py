@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from memwatch.decide.forecast import Forecast, ReserveOf, forecast
 from memwatch.decide.history import History
-from memwatch.decide.ladder import resume_bytes
+from memwatch.decide.paused_job import resume_bytes
 from memwatch.decide.thresholds import USUAL, Thresholds
 from memwatch.decide.verdict import Decider, Verdict
 from memwatch.model.sample import Sample

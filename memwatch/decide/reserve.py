@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from memwatch.model.sample import Sample
 from memwatch.model.units import GIB, MIB, format_size
 
 SHARE = 0.1
@@ -44,6 +45,18 @@ class Reserve:
 def default_reserve_bytes(total_bytes: int) -> int:
     """10 % of RAM, or of the limit in force, between 256 MiB and 4 GiB; of something tiny never more than a quarter."""
     return min(max(int(total_bytes * SHARE), SMALLEST_BYTES), LARGEST_BYTES, total_bytes // SMALL_ROOM_SHARE)
+
+
+def reserve_for(asked_bytes: int | None, asked_fraction: float | None, sample: Sample) -> Reserve:
+    """What --reserve asks for on this machine; the guard calls it before the job starts. Raises ReserveTooLarge if it
+    cannot be kept."""
+    if asked_fraction is not None:
+        return Reserve(asked_fraction=asked_fraction)
+    if asked_bytes is None or sample.capacity is None:
+        return Reserve(asked_bytes=asked_bytes)
+    in_force_bytes, path = sample.capacity
+    check_reserve(asked_bytes, in_force_bytes, path or None)
+    return Reserve(asked_bytes, asked_from_bytes=in_force_bytes)
 
 
 def check_reserve(reserve_bytes: int, in_force_bytes: int, limit_path: str | None = None) -> None:

@@ -13,10 +13,10 @@ from memwatch.errors import ExitCode
 from memwatch.guard import inherited, system
 from memwatch.guard.job_channel import JobListener
 from memwatch.guard.order import GuardOrder, wait_for_order
-from memwatch.guard.readable import obstacle
 from memwatch.guard.scope.placement import Place, seek_place
 from memwatch.guard.spawn import CannotStart, JobStart, spawn
 from memwatch.guard.watchers import Watchers
+from memwatch.probe.before_start import obstacle, read_before_start
 
 # 16 views, the files of 96 processes, cgroups; a usual limit.
 MOST_OPEN_FILES = 1024
@@ -55,13 +55,12 @@ def _guard(view: socket.socket, watchers: Watchers, for_the_job: list[int], open
     scope = into_scope = None
     # What is not needed on a machine without systemd is not waited for there.
     if config.reserve_bytes is not None or isinstance(place, Place):
-        from memwatch.decide.reserve import ReserveTooLarge
-        from memwatch.guard.reserve_at_start import reserve_for
+        from memwatch.decide.reserve import ReserveTooLarge, reserve_for
         from memwatch.probe.cgroups import memory_sample
 
         try:
             machine = memory_sample()
-            reserve = reserve_for(config, machine)
+            reserve = reserve_for(config.reserve_bytes, config.reserve_fraction, machine)
         except ReserveTooLarge as error:  # Nothing is run under a promise that cannot be kept.
             return _refuse(view, watchers, str(error), ExitCode.USAGE)
         if isinstance(place, Place):
@@ -73,8 +72,6 @@ def _guard(view: socket.socket, watchers: Watchers, for_the_job: list[int], open
     if listener is not None and listener.folder is not None:
         watchers.remove_left_over(listener.folder)
     started_t = time.time()
-    from memwatch.probe.before_start import read_before_start
-
     before = read_before_start()
     try:
         job_pid = spawn(_start(order, listener, open_files), into_scope)

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, after, observed, thresholds_for
-from memwatch.decide.confine import Confined, confined_verdict
+from memwatch.decide.confine import confined_verdict
+from memwatch.decide.confine_history import Confined
 from memwatch.decide.forecast import Forecast, next_interval_s
 from memwatch.decide.ladder import interval_s as ladder_interval_s
 from memwatch.decide.ladder import is_confirmed, next_action

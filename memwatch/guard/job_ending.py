@@ -10,11 +10,35 @@ from memwatch.errors import ExitCode
 from memwatch.guard.act import ActionResult, Actor
 from memwatch.guard.event_stream import EventStream
 from memwatch.guard.reap import JobExit
-from memwatch.model.sample import Process
+from memwatch.model.sample import Process, Sample
 
 KILLED = 128 + signal.SIGKILL
 # What SIGKILL does not end in this time hangs in the kernel; nobody is to wait for that.
 UNKILLABLE_S = 60.0
+# A process of many GiB takes a while to exit, and samples are at most a second apart.
+LATELY_S = 10.0
+
+
+class KernelKills:
+    """Whether an OOM kill by the kernel has just happened, from the kernel's count of OOM kills.
+
+    The count does not say whom: the whole machine has one. A job that ends by SIGKILL in the same moment is the likely
+    one, the more so as the guard has put it first in line.
+    """
+
+    def __init__(self, count_before: int | None = None) -> None:
+        self._count = count_before  # before the job started: it may be killed before the first sample
+        self._rose_s = float("-inf")
+
+    def look(self, sample: Sample) -> None:
+        """With every sample."""
+        count = None if sample.paging is None else sample.paging.oom_kills
+        if count is not None and self._count is not None and count > self._count:
+            self._rose_s = sample.clock_s
+        self._count = count
+
+    def happened_by(self, clock_s: float) -> bool:
+        return clock_s - self._rose_s <= LATELY_S
 
 
 class JobEnding:

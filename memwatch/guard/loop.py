@@ -14,8 +14,8 @@ from memwatch.channel import Channel
 from memwatch.decide.actions import Action, By, Step
 from memwatch.decide.confine import confined_facts
 from memwatch.decide.forecast import Forecast
-from memwatch.decide.kernel_kills import KernelKills
 from memwatch.decide.monitor import verdict_facts
+from memwatch.decide.reserve import reserve_for
 from memwatch.decide.turns import Turn, turn_facts
 from memwatch.decide.verdict import Verdict
 from memwatch.guard import system
@@ -25,7 +25,7 @@ from memwatch.guard.event_stream import EventStream
 from memwatch.guard.hold import ThreadHolder
 from memwatch.guard.job_channel import JobChannel, JobListener
 from memwatch.guard.job_control import JobControl
-from memwatch.guard.job_ending import KILLED, JobEnding
+from memwatch.guard.job_ending import KILLED, JobEnding, KernelKills
 from memwatch.guard.notify import Notifier
 from memwatch.guard.order import GuardOrder
 from memwatch.guard.output_relay import OutputRelay
@@ -34,7 +34,6 @@ from memwatch.guard.page_out import PageOut
 from memwatch.guard.pause_watch import PauseEnd, PauseWatch
 from memwatch.guard.progress_watch import JobProgress
 from memwatch.guard.reap import JobExit, proven_peak_bytes, reap
-from memwatch.guard.reserve_at_start import reserve_bytes, reserve_for
 from memwatch.guard.runs_together import RunsTogether
 from memwatch.guard.scope.confinement import Confinement
 from memwatch.guard.scope.job_scope import JobScope
@@ -93,8 +92,8 @@ class Guard:
         self._command = command = order.command
         self._journal = Journal.open(config.record, command) if config.keeps_record else Journal.unrecorded(command)
         before = memory_sample()
-        self._reserve = reserve_for(config, before)
-        self._reserve_at_start_bytes = reserve_bytes(self._reserve, before)
+        self._reserve = reserve_for(config.reserve_bytes, config.reserve_fraction, before)
+        self._reserve_at_start_bytes = 0 if before.capacity is None else self._reserve.of(before.capacity[0])
         self._decisions = Decisions(config, self._reserve, before)
         self._together = RunsTogether(self._journal.run_id, command, job_pid, self._reserve)
         self._notifier = Notifier()

@@ -9,7 +9,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from memwatch.decide.confine import SWAP_MARGIN_BYTES, swap_left_bytes
+from memwatch.decide.confine import swap_left_bytes
+from memwatch.decide.confine_history import SWAP_MARGIN_BYTES
 from memwatch.decide.history import rooms_of
 from memwatch.guard import system
 from memwatch.guard.scope.reclaim import CHUNK_BYTES, Reclaimer

@@ -4,7 +4,8 @@ import selectors
 import time
 from collections.abc import Callable
 
-from memwatch.decide.forecast import NOISE_BYTES, SLOWEST_INTERVAL_S
+from memwatch.decide.fill_windows import NOISE_BYTES
+from memwatch.decide.forecast import SLOWEST_INTERVAL_S
 from memwatch.guard.job_channel import JobChannel
 from memwatch.guard.output_relay import OutputRelay
 from memwatch.guard.views import Views

@@ -17,8 +17,7 @@ from contextlib import suppress
 from memwatch.channel import remove_socket_folder
 from memwatch.decide.dead_man import Remedy, remedy
 from memwatch.guard import inherited, system
-from memwatch.guard.process_handle import ProcessHandle
-from memwatch.guard.send_signal import signal_process
+from memwatch.guard.send_signal import ProcessHandle, signal_process
 from memwatch.probe.stat import read_stat
 
 LOOK_INTERVAL_S = 0.5

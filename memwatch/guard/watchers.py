@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memwatch.channel import NO_SIGNAL
-from memwatch.guard.process_handle import ProcessHandle
+from memwatch.guard.send_signal import ProcessHandle
 from memwatch.guard.watcher import watch
 
 if TYPE_CHECKING:

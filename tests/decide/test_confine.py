@@ -6,9 +6,6 @@ import pytest
 
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step, after
 from memwatch.decide.confine import (
-    Confined,
-    ConfineHistory,
-    ConfineReading,
     confined_limit_bytes,
     confined_verdict,
     confined_words,
@@ -16,7 +13,9 @@ from memwatch.decide.confine import (
     rest_of_machine,
     swap_left_bytes,
 )
-from memwatch.decide.forecast import Forecast, ForecastConfidence
+from memwatch.decide.confine_history import Confined, ConfineHistory, ConfineReading
+from memwatch.decide.fill_windows import ForecastConfidence
+from memwatch.decide.forecast import Forecast
 from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.monitor import Monitor
 from memwatch.decide.thresholds import Level, Need

@@ -4,7 +4,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step
-from memwatch.decide.forecast import Forecast, ForecastConfidence, Rates, forecast
+from memwatch.decide.fill_windows import ForecastConfidence
+from memwatch.decide.forecast import Forecast, Rates, forecast
 from memwatch.decide.history import History
 from memwatch.decide.ladder import is_confirmed, next_action
 from memwatch.decide.thresholds import USUAL, Level, Signal, assess

@@ -7,7 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memwatch.decide.actions import Action, By, LadderSettings, OnPressure, Step
-from memwatch.decide.forecast import Forecast, ForecastConfidence, Rates, forecast, next_interval_s
+from memwatch.decide.fill_windows import ForecastConfidence
+from memwatch.decide.forecast import Forecast, Rates, forecast, next_interval_s
 from memwatch.decide.history import POINTS, History
 from memwatch.decide.ladder import interval_s
 from memwatch.decide.thresholds import USUAL, Level, assess

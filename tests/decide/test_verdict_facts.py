@@ -1,6 +1,7 @@
 """What a verdict event carries for the views."""
 
-from memwatch.decide.forecast import Forecast, ForecastConfidence
+from memwatch.decide.fill_windows import ForecastConfidence
+from memwatch.decide.forecast import Forecast
 from memwatch.decide.monitor import verdict_facts
 from memwatch.decide.thresholds import Level, Need
 from memwatch.decide.verdict import Verdict

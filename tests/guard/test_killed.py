@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memwatch.cli.plain import line_for
-from memwatch.decide.kernel_kills import LATELY_S, KernelKills
+from memwatch.guard.job_ending import LATELY_S, KernelKills
 from memwatch.model.sample import Paging, Sample
 from memwatch.model.units import MIB
 from tests.cage import cage, needs_cage

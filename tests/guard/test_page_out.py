@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from memwatch.decide.reserve import reserve_for
 from memwatch.guard.decisions import Decisions
 from memwatch.guard.order import GuardConfig
 from memwatch.guard.page_out import PageOut
-from memwatch.guard.reserve_at_start import reserve_for
 from memwatch.guard.scope.reclaim import Reclaimer
 from memwatch.model.sample import Limit, Memory, Paging, Process, Sample
 from memwatch.model.units import GIB, MIB
@@ -78,7 +78,7 @@ def test_the_tightest_room_is_the_one_with_least_left_after_what_the_job_will_ne
     boxes = (Limit("/box", 2 * GIB, GIB), Limit("/box (with swap)", 2 * GIB, 1100 * MIB))
     before = Sample(0.0, 0.0, Memory(16 * GIB, 8 * GIB, 0, 0))
     config = GuardConfig(reserve_bytes=100 * MIB)
-    decisions = Decisions(config, reserve_for(config, before), before)
+    decisions = Decisions(config, reserve_for(config.reserve_bytes, config.reserve_fraction, before), before)
     later = Sample(1.0, 1.0, Memory(16 * GIB, 8 * GIB, 0, 0), limits=boxes)
     outlook, _ = decisions.observe(later, None, {"/box": 600 * MIB, "/box (with swap)": 0, "": 600 * MIB})
     assert outlook.room == "/box"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.guard.readable import memory_can_be_read, obstacle
+from memwatch.probe.before_start import memory_can_be_read, obstacle
 from memwatch.probe.stat import shows_own_processes
 from tests.helpers import HANG_S, linux_only, memwatch
 

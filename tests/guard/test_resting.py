@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from memwatch.decide.forecast import Forecast, ForecastConfidence
+from memwatch.decide.fill_windows import ForecastConfidence
+from memwatch.decide.forecast import Forecast
+from memwatch.decide.reserve import reserve_for
 from memwatch.decide.thresholds import Level, Need
 from memwatch.decide.verdict import Verdict
 from memwatch.guard.decisions import Decisions
 from memwatch.guard.order import GuardConfig
-from memwatch.guard.reserve_at_start import reserve_for
 from memwatch.guard.waiting import has_moved
 from memwatch.model.units import GIB, MIB
 from memwatch.probe.cgroups import memory_sample
@@ -36,7 +37,7 @@ def test_what_moves_is_measured_by_its_room(available: int, moved: int, counts: 
 @pytest.mark.parametrize(("seconds_left", "may_rest"), [(None, True), (300.0, True), (59.0, False)])
 def test_memory_that_lasts_for_minutes_lets_the_guard_rest(seconds_left: float | None, may_rest: bool) -> None:
     config, before = GuardConfig(), memory_sample()
-    decisions = Decisions(config, reserve_for(config, before), before)
+    decisions = Decisions(config, reserve_for(config.reserve_bytes, config.reserve_fraction, before), before)
     outlook = Forecast(
         time.monotonic(), headroom_bytes=GIB, seconds_left=seconds_left, confidence=ForecastConfidence.LOW
     )

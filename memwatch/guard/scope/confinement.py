@@ -14,16 +14,13 @@ room first, on a thread, and kills nobody.
 import time
 
 from memwatch.decide.confine import (
-    SMALLEST_STEP_BYTES,
-    Confined,
-    ConfineHistory,
-    ConfineReading,
     confined_limit_bytes,
     is_swap_enough,
     limit_move,
     rest_of_machine,
     swap_left_bytes,
 )
+from memwatch.decide.confine_history import SMALLEST_STEP_BYTES, Confined, ConfineHistory, ConfineReading
 from memwatch.decide.forecast import Forecast
 from memwatch.guard.scope.job_scope import JobScope
 from memwatch.guard.scope.reclaim import Reclaimer
