@@ -47,7 +47,7 @@ class ForecastConfidence(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fill:
+class RoomFill:
     """What one window says of one room."""
 
     seconds_left: float
@@ -62,7 +62,7 @@ class Fill:
         return self.confidence >= ForecastConfidence.MEDIUM
 
 
-def fills(history: History, latest: Point, reserves: dict[str, int]) -> Iterator[Fill]:
+def fills(history: History, latest: Point, reserves: dict[str, int]) -> Iterator[RoomFill]:
     """What every window says of every room that shrinks. `reserves` has what must stay free in each room."""
     for window_s, pieces in WINDOWS:
         piece_s = window_s / pieces * 0.9  # a timer that fires a little early must not cost a sample
@@ -78,16 +78,16 @@ def fills(history: History, latest: Point, reserves: dict[str, int]) -> Iterator
                 yield fill
 
 
-def nearest(found: Iterable[Fill]) -> Fill | None:
+def nearest(found: Iterable[RoomFill]) -> RoomFill | None:
     """The one to believe: of credible ones the one that ends first, else the one over the longest time."""
-    best: Fill | None = None
+    best: RoomFill | None = None
     for fill in found:
         if best is None or _is_better(fill, best):
             best = fill
     return best
 
 
-def soonest(found: Iterable[Fill], at_least: ForecastConfidence, span_s: float = 0.0) -> float | None:
+def soonest(found: Iterable[RoomFill], at_least: ForecastConfidence, span_s: float = 0.0) -> float | None:
     """When headroom ends, as windows at least `span_s` long with this confidence say; None if there are none."""
     sure = (fill for fill in found if fill.confidence >= at_least and fill.span_s >= span_s)
     return min((fill.seconds_left for fill in sure), default=None)
@@ -101,7 +101,7 @@ def _has_shrunk(earlier: Point, latest: Point, name: str) -> bool:
     return room.shrunk_bytes(earlier.rooms[name]) >= min(NOISE_BYTES, room.capacity_bytes * NOISE_SHARE)
 
 
-def _is_better(fill: Fill, best: Fill) -> bool:
+def _is_better(fill: RoomFill, best: RoomFill) -> bool:
     if fill.is_credible != best.is_credible:
         return fill.is_credible
     if fill.is_credible:
@@ -117,7 +117,7 @@ def _cuts(history: History, piece_s: float, pieces: int) -> list[int]:
     return cuts if len(set(cuts)) == len(found) else []
 
 
-def _fill(history: History, cuts: list[int], piece_s: float, name: str, reserve_bytes: int) -> Fill | None:
+def _fill(history: History, cuts: list[int], piece_s: float, name: str, reserve_bytes: int) -> RoomFill | None:
     start, last = cuts[0], cuts[-1]
     known = sorted(rate for ends in pairwise(cuts) if (rate := _rate(history, name, *ends)) is not None)
     if len(known) < len(cuts) - 1:
@@ -128,7 +128,7 @@ def _fill(history: History, cuts: list[int], piece_s: float, name: str, reserve_
     left_s = max(history[last].rooms[name].available_bytes - reserve_bytes, 0) / rate
     span_s = history[last].clock_s - history[start].clock_s
     steadiness = min(known[0] / rate, _lately(history, name, rate, FRESH_S, piece_s) / rate)
-    return Fill(left_s, _confidence(steadiness, left_s, span_s), rate, span_s, start, name)
+    return RoomFill(left_s, _confidence(steadiness, left_s, span_s), rate, span_s, start, name)
 
 
 def _goes_on(history: History, name: str, rate: float, piece_s: float) -> bool:

@@ -8,7 +8,7 @@ first counts, be it the host or a limit; page cache never does, because what is 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from memwatch.decide.fill_windows import NOW_S, Fill, ForecastConfidence, fills, nearest, soonest
+from memwatch.decide.fill_windows import NOW_S, ForecastConfidence, RoomFill, fills, nearest, soonest
 from memwatch.decide.history import HOST, History, Point
 from memwatch.model.rates import counter_rate, stalled_fraction
 from memwatch.model.units import GIB, MIB
@@ -145,7 +145,7 @@ def next_interval_s(forecast: Forecast) -> float:
     return max(interval_s, fastest_s)
 
 
-def _job_fill(history: History, latest: Point, fill: Fill | None) -> float | None:
+def _job_fill(history: History, latest: Point, fill: RoomFill | None) -> float | None:
     """The job's part of what fills the room: its share over the window that decided, or in the last second if less.
 
     A job that has just taken all that it wants is not to blame for the program that grows beside it now.
@@ -158,7 +158,7 @@ def _job_fill(history: History, latest: Point, fill: Fill | None) -> float | Non
     return min(shares) * fill.rate_bytes_s if shares else None
 
 
-def _job_share(history: History, latest: Point, since: Point | None, fill: Fill) -> float | None:
+def _job_share(history: History, latest: Point, since: Point | None, fill: RoomFill) -> float | None:
     """Of what the room has lost since then, as of two readings of the job: what was lost later is nobody's yet.
 
     A large job is read less often than its room. None if the last reading is too old to say anything of now.

@@ -18,7 +18,7 @@ FOR_GROUP = (*ENDING, signal.SIGCONT)
 
 
 class JobControl:
-    """`carry_out` is the loop's: for a SIGCONT that ends a pause of the guard's own."""
+    """`carry_out` is ActionRunner.run: for a SIGCONT that ends a pause of the guard's own."""
 
     def __init__(
         self,

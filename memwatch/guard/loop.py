@@ -7,7 +7,6 @@ import os
 import selectors
 import signal
 import time
-from dataclasses import replace
 from typing import Any
 
 from memwatch.channel import Channel
@@ -19,7 +18,8 @@ from memwatch.decide.reserve import reserve_for
 from memwatch.decide.turns import Turn, turn_facts
 from memwatch.decide.verdict import Verdict
 from memwatch.guard import system
-from memwatch.guard.act import ActionResult, Actor
+from memwatch.guard.act import Actor
+from memwatch.guard.action_runner import ActionRunner
 from memwatch.guard.decisions import Decisions
 from memwatch.guard.event_stream import EventStream
 from memwatch.guard.hold import ThreadHolder
@@ -30,14 +30,12 @@ from memwatch.guard.notify import Notifier
 from memwatch.guard.order import GuardOrder
 from memwatch.guard.output_relay import OutputRelay
 from memwatch.guard.own_signals import OwnSignals
-from memwatch.guard.page_out import PageOut
 from memwatch.guard.pause_watch import PauseEnd, PauseWatch
 from memwatch.guard.progress_watch import JobProgress
 from memwatch.guard.reap import JobExit, proven_peak_bytes, reap
 from memwatch.guard.runs_together import RunsTogether
-from memwatch.guard.scope.confinement import Confinement
 from memwatch.guard.scope.job_scope import JobScope
-from memwatch.guard.scope.reclaim import Reclaimer
+from memwatch.guard.scope.memory_control import MemoryControl
 from memwatch.guard.spawn import containment, restore_rank
 from memwatch.guard.stand_in import StandIn
 from memwatch.guard.view_commands import ResizeCommand, SignalCommand, StepCommand, SwitchCommand, parse_command
@@ -47,17 +45,14 @@ from memwatch.guard.watchers import Watchers
 from memwatch.journal.events import Event
 from memwatch.journal.writer import Journal
 from memwatch.model.sample import Process, Sample
-from memwatch.model.units import format_size
 from memwatch.probe.before_start import BeforeStart
 from memwatch.probe.cgroups import memory_sample
 from memwatch.probe.machine import Machine
 
-BRIEF_PAUSE_S = 1.0
-# A pause that reached nobody is not tried again at once.
-PAUSE_AGAIN_S = 5.0
-
 
 class Guard:
+    """The guard of one job: `run` returns when the job has ended. __main__.py makes one after the job has started."""
+
     def __init__(
         self,
         order: GuardOrder,
@@ -74,10 +69,6 @@ class Guard:
         self._job_pid = job_pid
         self._started_t = started_t
         self._scope = scope
-        self._reclaimer = Reclaimer(scope.cgroup_folder)
-        self._confinement = Confinement(scope, self._reclaimer)
-        self._page_out = PageOut(self._reclaimer)
-        self._now: tuple[Sample, Forecast] | None = None  # as of the last sample
         self._config = config = order.config
         self._watchers = watchers
         self._stand_in = StandIn(config.front_pid, job_pid)
@@ -95,9 +86,9 @@ class Guard:
         self._reserve = reserve_for(config.reserve_bytes, config.reserve_fraction, before)
         self._reserve_at_start_bytes = 0 if before.capacity is None else self._reserve.of(before.capacity[0])
         self._decisions = Decisions(config, self._reserve, before)
+        self._memory = MemoryControl(scope, self._reserve)
         self._together = RunsTogether(self._journal.run_id, command, job_pid, self._reserve)
         self._notifier = Notifier()
-        self._pause_again_s = float("-inf")
         self._connect(front, job_listener, None if order.terminal is None else order.terminal[0])
 
     def _connect(self, front: Channel, job_listener: JobListener | None, terminal_fd: int | None) -> None:
@@ -110,10 +101,15 @@ class Guard:
         self._actor = Actor(self._job_pid, self._job_now, self._watchers, self._holder, self._events.stopping)
         self._pause_watch = PauseWatch(self._actor, self._job_pid)
         self._ending = JobEnding(self._actor, self._events, self._job_now)
-        self._job_control = JobControl(self._stand_in, self._actor, self._ending, self._events, self._carry_out)
         self._output = OutputRelay(terminal_fd, self._selector, self._events)
-        self._progress = JobProgress(self._command, self._events, self._output, self._confinement.note_progress)
+        confinement = self._memory.confinement
+        self._progress = JobProgress(self._command, self._events, self._output, confinement.note_progress)
         self._job_channel = JobChannel(self._selector, job_listener, self._handle_job_message)
+        self._actions = ActionRunner(
+            self._actor, self._memory, self._decisions, self._ending, self._pause_watch, self._job_channel,
+            self._events, self._output, self._notifier, before_pause=self._take_in_child_changes,
+        )  # fmt: skip
+        self._job_control = JobControl(self._stand_in, self._actor, self._ending, self._events, self._actions.run)
         self._waiting = Waiting(
             self._selector, self._views, self._job_channel, self._watchers, self._output, self._job_control.check_front
         )
@@ -173,10 +169,11 @@ class Guard:
         outlook, verdict = self._observe(sample)
         turn = self._together.turn(sample, outlook, verdict, self._decisions.state)
         facts = verdict_facts(outlook, verdict) | turn_facts(turn) | confined_facts(self._decisions.confined)
-        self._events.sample(sample, verdict, facts | self._paged_out_facts())
+        paged_out = self._memory.paged_out_facts() if self._actor.is_paused else {}
+        self._events.sample(sample, verdict, facts | paged_out)
         self._follow_progress(sample, outlook)
         self._job_control.follow_front()
-        self._follow_room(sample, outlook)
+        self._follow_memory(sample, outlook)
         if not (self._actor.is_paused and self._is_pause_over(sample, outlook)):
             self._climb(verdict, outlook, turn)
         self._ending.kill_newborn()
@@ -190,38 +187,19 @@ class Guard:
             self._decisions.monitor.nothing_moved_until(moved_after_s)
 
     def _observe(self, sample: Sample) -> tuple[Forecast, Verdict]:
-        confined = self._confinement.look(sample)
-        view = self._confinement.view(sample)
-        # A confined job cannot take back more than its limit allows.
-        debts = {} if confined is not None else self._page_out.debts(sample)
-        outlook, verdict = self._decisions.observe(view, confined, debts)
-        self._now = sample, outlook
-        can_confine = self._confinement.obstacle(sample, outlook.reserve_bytes) is None
+        outlook, verdict = self._decisions.observe(*self._memory.view(sample))
+        self._memory.note(sample, outlook)
+        can_confine = self._memory.confine_obstacle() is None
         if can_confine != self._decisions.can_confine:
             self._decisions.allow_confine(can_confine)
             self._report_guard()
         return outlook, verdict
 
-    def _follow_room(self, sample: Sample, outlook: Forecast) -> None:
-        """Move the job's limit, and page out a job that is paused, as the machine's memory demands."""
-        state = self._decisions.state
-        if self._confinement.was_refused(sample.clock_s):
+    def _follow_memory(self, sample: Sample, outlook: Forecast) -> None:
+        if self._memory.confinement.was_refused(sample.clock_s):
             self._decisions.allow_confine(False)
-            self._carry_out(Action(Step.RELEASE, "systemd did not set the limit"), By.GUARD)
-        if not self._confinement.is_active:
-            self._scope.follow(sample, self._reserve)
-        elif self._decisions.confined is not None:
-            may_rise = state.confined_by == By.GUARD and not self._actor.is_paused
-            self._confinement.follow(sample, self._decisions.confined, outlook, may_rise)
-        if self._actor.is_paused:
-            # A user's pause alone calls for nothing: the memory may not be needed by anybody.
-            free_bytes = (outlook.headroom_bytes or 0) + self._decisions.debt_bytes(outlook)
-            is_wanted = state.paused_by == By.GUARD or free_bytes < outlook.reserve_bytes
-            self._page_out.follow(sample, is_wanted and not self._confinement.is_active)
-
-    def _paged_out_facts(self) -> dict[str, object]:
-        freed = self._page_out.freed_bytes
-        return {"paged_out_bytes": freed} if freed and self._actor.is_paused else {}
+            self._actions.run(Action(Step.RELEASE, "systemd did not set the limit"), By.GUARD)
+        self._memory.follow(sample, outlook, self._decisions, self._actor.is_paused)
 
     def _is_pause_over(self, sample: Sample, outlook: Forecast) -> bool:
         """Whether somebody else has ended it. A pause is verified: what goes on to grow in it is killed."""
@@ -231,7 +209,7 @@ class Guard:
             if culprit is not None:
                 self._ending.kill_runaway(culprit)
             return False
-        self._carry_out(Action(Step.RESUME, end.value), By.USER)
+        self._actions.run(Action(Step.RESUME, end.value), By.USER)
         if end is PauseEnd.SUSPENDED:
             # Ctrl-Z: the job stops for its user, who has the shell back, and goes on with fg. It needs a new SIGTSTP,
             # because where a SIGCONT resumes, it discards the one that waits.
@@ -241,10 +219,10 @@ class Guard:
     def _sample(self) -> Sample:
         is_urgent = self._decisions.is_urgent
         seen = self._machine.sample(time.monotonic(), time.time(), {os.getpid()}, self._spared, is_urgent)
-        sample = self._scope.seen(seen, self._reserve)
-        if self._reclaimer.folder != self._scope.cgroup_folder:  # systemd has made the scope later than was waited for.
-            self._reclaimer.folder = self._scope.cgroup_folder
-            self._machine.follow_cgroup(self._scope.cgroup_folder)
+        folder_before = self._memory.scope_folder
+        sample = self._memory.seen(seen)
+        if self._memory.scope_folder != folder_before:  # systemd has made the scope later than was waited for.
+            self._machine.follow_cgroup(self._memory.scope_folder)
         self._kernel_kills.look(sample)
         return sample
 
@@ -260,73 +238,15 @@ class Guard:
 
     def _climb(self, verdict: Verdict, outlook: Forecast, turn: Turn) -> None:
         action = self._decisions.next_action(verdict, outlook, turn)
-        if action is None or (action.step == Step.PAUSE and time.monotonic() < self._pause_again_s):
+        if action is None or not self._actions.may_run(action):
             return
         # Read again just before what cannot be undone.
         if action.step in (Step.STOP, Step.KILL) and not self._confirms(action):
             return
-        self._carry_out(action, By.GUARD)
+        self._actions.run(action, By.GUARD)
 
     def _confirms(self, action: Action) -> bool:
-        return self._decisions.confirms(action, self._confinement.view(self._sample()))
-
-    def _carry_out(self, action: Action, by: By) -> None:
-        result = ActionResult([], "done")
-        match action.step:
-            case Step.SHARD:
-                self._job_channel.send({"command": "shard", "reason": action.reason})
-                result = ActionResult([self._job_pid], "done")
-            case Step.CONFINE:
-                result = ActionResult([self._job_pid], self._confine(by))
-                action = replace(action, reason=f"{format_size(self._confinement.asked_bytes)}; {action.reason}")
-            case Step.RELEASE:
-                self._confinement.end()
-                if self._now is not None:
-                    self._scope.follow(self._now[0], self._reserve)  # At once: the job is at its old limit.
-                result = ActionResult([self._job_pid], "done")
-            case Step.PAUSE:
-                result = self._pause(action)
-            case Step.RESUME:
-                self._page_out.end()
-                # The ladder also says when a job that was tried runs on; then nothing is left to resume.
-                result = self._actor.resume() if self._actor.is_paused else ActionResult([self._job_pid], "done")
-            case Step.STOP:
-                result = self._actor.stop()
-            case Step.KILL:
-                result = self._actor.kill()
-        self._ending.note_action(action.step, by, result)
-        now = time.monotonic()
-        # What was not possible has changed nothing; a confinement is then not tried again.
-        was_done = {Step.PAUSE: self._actor.is_paused, Step.CONFINE: self._confinement.is_active}
-        if was_done.get(action.step, True):
-            self._decisions.note_action(action, by, now)
-        in_s = None if action.deadline_s is None else action.deadline_s - now
-        self._events.action(action, by, result, in_s)
-        # A run that gives way to another is in no danger, and a resume is none.
-        if by == By.GUARD and not (action.is_brief or action.gives_way or action.step == Step.RESUME):
-            self._notifier.danger(action.reason)
-        if action.step != Step.WARN:
-            self._output.journal_tail()
-
-    def _pause(self, action: Action) -> ActionResult:
-        self._take_in_child_changes()  # A stop by the terminal (Ctrl-Z) that came before is still passed on as such.
-        was_paused = self._actor.is_paused
-        # A pause of tenths of a second has no deadline to announce; but the watchers must know when it is overdue.
-        is_over_s = time.monotonic() + BRIEF_PAUSE_S if action.is_brief else action.deadline_s
-        result = self._actor.pause(is_over_s)
-        self._pause_watch.begin(None if was_paused else result.pids)
-        if not self._actor.is_paused:
-            self._pause_again_s = time.monotonic() + PAUSE_AGAIN_S
-        elif action.is_short or not action.is_brief:
-            self._page_out.begin(None if self._now is None else self._now[0], time.monotonic())
-        return result
-
-    def _confine(self, by: By) -> str:
-        """By a user's request the limit is what the job has; else it includes what is free above the reserve."""
-        if self._now is None:
-            return "nothing was sampled yet"
-        sample, outlook = self._now
-        return self._confinement.begin(sample, 0 if by == By.USER else outlook.headroom_bytes or 0)
+        return self._decisions.confirms(action, self._memory.confinement.view(self._sample()))
 
     def _take_in_child_changes(self) -> None:
         self._job_channel.admit()  # Before it is reaped: who has reported and ended is still known to be of the job.
@@ -369,22 +289,8 @@ class Guard:
                 self._events.note(f"the guard is {'on' if is_on else 'off'}")
             case ResizeCommand(rows, columns):
                 self._output.resize(rows, columns)
-            case StepCommand(Step.SHARD) if not self._decisions.can_shard:
-                self._events.note("this job cannot switch to shards")
-            case StepCommand(Step.CONFINE) if (obstacle := self._confine_obstacle()) is not None:
-                self._events.note(f"the job cannot be confined: {obstacle}")
-            case StepCommand(Step.RELEASE) if not self._confinement.is_active:
-                self._events.note("the job is not confined")
-            case StepCommand(step):
-                self._carry_out(Action(step, "asked for"), By.USER)
+            case StepCommand() as command:
+                self._actions.run_command(command)
 
     def _report_guard(self) -> None:
         self._events.guard(self._decisions.is_on, self._decisions.can_shard, self._decisions.can_confine)
-
-    def _confine_obstacle(self) -> str | None:
-        if self._confinement.is_active:
-            return "it is confined already"
-        if self._now is None:
-            return "nothing was sampled yet"
-        sample, outlook = self._now
-        return self._confinement.obstacle(sample, outlook.reserve_bytes)
