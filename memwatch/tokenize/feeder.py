@@ -1,15 +1,23 @@
 """The feeder: a process that reads what can only be read from the front, and puts it in blocks into slots of shared
 memory, from which the workers encode it. Packed files, standard input, and very large row groups of parquet are fed.
+
+`Feeder` is the process; `FedBlocks` is what the coordinator knows of it.
 """
 
 import mmap
 from array import array
+from collections import deque
+from collections.abc import Callable
 from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
 
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.block_opener import BlockOpener
 from memwatch.tokenize.blocks import Block, BlockLayout, BlockSource, ReadPosition
 from memwatch.tokenize.messages import BlockFailed, Feed, FeedEnded, Fill, SlotTask, receive, send
+
+if TYPE_CHECKING:
+    from memwatch.tokenize.crew import Crew, CrewMember  # Which starts the feeder.
 
 ROW_END_TYPE = "q"
 ROW_END_BYTES = 8
@@ -79,3 +87,56 @@ class Feeder:
             layout.missing_rows, block.split, block.inexact, block.start.as_json(), block.after.as_json(),
             block.file_position, block.name, lines,
         )  # fmt: skip
+
+
+class FedBlocks:
+    """Which slots are free, what the feeder has read and nobody encodes yet, and whether it has more.
+
+    `watch` is called with the feeder's process when it is started, to receive what it sends.
+    """
+
+    def __init__(self, crew: "Crew", block_bytes: int, watch: "Callable[[CrewMember], None]") -> None:
+        self._crew = crew
+        self._large_bytes = 4 * block_bytes
+        self._watch = watch
+        self._free_slots = deque(range(crew.slots))
+        self._blocks: deque[SlotTask] = deque()
+        self.is_feeding = False
+        self.failure: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._blocks
+
+    def start(self, feed: Feed) -> None:
+        if self._crew.feeder is None:
+            self._watch(self._crew.start_feeder())
+        assert self._crew.feeder is not None
+        self.is_feeding = True
+        self._crew.feeder.send(feed)
+        while self._free_slots:
+            self._crew.feeder.send(Fill(self._free_slots.popleft()))
+
+    def add(self, block: SlotTask) -> None:
+        self._blocks.append(block)
+
+    def next(self) -> SlotTask | None:
+        return self._blocks.popleft() if self._blocks else None
+
+    def release(self, slot: int, length: int) -> None:
+        """A block of this length was encoded. Of a large one the slot's memory is given back."""
+        if length > self._large_bytes:
+            self._crew.empty_slot(slot)
+        if self.is_feeding and self._crew.feeder is not None:
+            self._crew.feeder.send(Fill(slot))
+        else:
+            self._free_slots.append(slot)
+
+    def end(self, slot: int) -> None:
+        """The feeder has read all of a segment and did not need this slot."""
+        self.is_feeding = False
+        self._free_slots.append(slot)
+
+    def fail(self, problem: str) -> None:
+        """The feeder cannot read on. What was read before is still encoded."""
+        self.failure, self.is_feeding = problem, False

@@ -1,14 +1,22 @@
-"""Progress: how far, how fast, how much there will be, and when."""
+"""Progress: how far, how fast, how much there will be, and when; and who reports it to the guard."""
 
+import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from memwatch.job import Channel
 from memwatch.model.units import MIB
+from memwatch.tokenize.checkpoint import Totals
 from memwatch.tokenize.sizing import Expected
 
+if TYPE_CHECKING:
+    from memwatch.tokenize.crew import Crew
+    from memwatch.tokenize.outputs import Outputs
+
 RECENT_S = 10.0
+PROGRESS_INTERVAL_S = 1.0
 # The reader is about a MiB ahead of what was unpacked: before this, the two cannot be compared.
 ENOUGH_PACKED_BYTES = 8 * MIB
 
@@ -21,7 +29,7 @@ def time_shares(time_s: Mapping[str, float]) -> str:
 
 @dataclass(slots=True)
 class Meter:
-    """All sizes in bytes of the input files, so that packed and plain inputs are alike."""
+    """Makes the `progress` event. Sizes are in bytes of the input files, so that packed and plain inputs are alike."""
 
     total_bytes: int | None
     token_bytes: int
@@ -61,3 +69,37 @@ class Meter:
     def _rate(self) -> float | None:
         (first_s, first), (last_s, last) = self._recent[0], self._recent[-1]
         return (last - first) / (last_s - first_s) if last_s > first_s else None
+
+
+class ProgressReporter:
+    """Sends a run's progress to the guard, and measures what the run takes. Without a guard it only measures."""
+
+    def __init__(self, channel: Channel | None, meter: Meter, totals: Totals, crew: "Crew", outputs: "Outputs") -> None:
+        self._channel = channel
+        self._meter = meter
+        self._totals = totals
+        self._crew = crew
+        self._outputs = outputs
+        self._seconds_before = totals.seconds  # of earlier runs that this one resumes
+        self._started_s = self._reported_s = time.monotonic()
+
+    @property
+    def due_s(self) -> float:
+        return self._reported_s + PROGRESS_INTERVAL_S
+
+    def measure(self) -> None:
+        """Seconds and peak memory, for the checkpoint and the manifest."""
+        self._totals.seconds = self._seconds_before + time.monotonic() - self._started_s
+        self._totals.peak_rss_bytes = max(self._totals.peak_rss_bytes, self._crew.rss_bytes())
+
+    def report(self) -> None:
+        self._reported_s = time.monotonic()
+        if self._channel is not None:
+            report = self._meter.report(self._reported_s, self._totals.file_bytes, self._totals.tokens)
+            extra: dict[str, Any] = {"sharded": self._outputs.sharded, "rss_bytes": self._crew.rss_bytes()}
+            self._channel.send({**report, **extra, "time_shares": time_shares(self._totals.time_s)})
+
+    def note(self, text: str) -> None:
+        """A sentence for the user."""
+        if self._channel is not None:
+            self._channel.send({"event": "note", "text": text})

@@ -104,14 +104,14 @@ def test_memory_mode_switches_by_itself_at_its_limit(long_text: Path, tmp_path: 
 # The command in a process whose memory is available again at once, and that counts its workers at each step.
 SWITCHED_AND_BACK = """
 import json, sys
-from memwatch.tokenize import pipeline
+from memwatch.tokenize import crew_size, pipeline, progress_report
 from memwatch.tokenize.command import tokenize
 from memwatch.tokenize.crew import Crew
 from memwatch.tokenize.session import Session
 
 counts = {"shrunk": [], "grown": [], "end": []}
-pipeline.ROOM_FOR_S = 0.0
-pipeline.PROGRESS_INTERVAL_S = 0.05
+crew_size.ROOM_FOR_S = 0.0
+progress_report.PROGRESS_INTERVAL_S = 0.05
 Session._has_room = lambda self: True
 
 
