@@ -1,7 +1,7 @@
 """What a checkpoint and a manifest record of the output files (outputs.py): complete ones, and how far others are."""
 
 import hashlib
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from memwatch.tokenize.settings import Split
@@ -35,6 +35,10 @@ class PartState:
     sha256: str = _SHA256_OF_NOTHING
     starts: int = 0
     starts_sha256: str = _SHA256_OF_NOTHING
+
+    def with_sha256(self, sha256: tuple[str, ...]) -> "PartState":
+        """`sha256` is that of the tokens and, if there is to be an index, that of the document starts."""
+        return replace(self, sha256=sha256[0], starts_sha256=(*sha256, self.starts_sha256)[1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,93 +9,29 @@ write there, so a growing file may have holes. What is complete from its start o
 disk by the hasher, and only that counts: a checkpoint describes it, and a resumed run cuts off the rest. A hole would
 look like a text full of exclamation marks, token 0.
 
-A file that is complete is first recorded as such in the checkpoint and then renamed, so that after a crash between the
-two the rename is made good (`publish`).
+A file that is complete is first recorded as such in the checkpoint and then renamed (output_folder.py).
 """
 
-import os
 from array import array
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB
 from memwatch.tokenize.formats.document_index import START_BYTES
 from memwatch.tokenize.formats.file_names import Names
 from memwatch.tokenize.formats.format_registry import FORMATS, has_index
+from memwatch.tokenize.growing_files import GrowingFile, OutputPart, PartShare, Places, StartPlaces
 from memwatch.tokenize.messages import Finish, Finished, Grow, Hashed, MakeIndex, Message, Sync, TakeUp
 from memwatch.tokenize.output_state import FileRecord, OutputState, PartState
 from memwatch.tokenize.settings import Split, TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
-from memwatch.whole_file import sync_folder
 
 # The hasher is sent this much at once.
 GROWTH_BYTES = 8 * MIB
-
-Places = tuple[tuple[str, int, int, int], ...]
-StartPlaces = tuple[tuple[str, int, int, int, int], ...]
-
-
-@dataclass(slots=True)
-class _GrowingFile:
-    """Items of one size after a header. Workers write them in any order."""
-
-    path: Path
-    header_bytes: int
-    item_bytes: int
-    placed: int  # items that have their place
-    written: int  # of them, those without a hole before them
-    reported: int = 0  # bytes that the hasher knows of
-
-    def end(self, items: int) -> int:
-        return self.header_bytes + items * self.item_bytes
-
-    @property
-    def written_end(self) -> int:
-        return self.end(self.written)
-
-
-@dataclass(slots=True)
-class _Part:
-    """One growing file of tokens, with the places where its documents begin, if there is to be an index."""
-
-    split: Split
-    shard: int
-    tokens: _GrowingFile
-    starts: _GrowingFile | None
-    limit: int | None = None  # of tokens, where it is not the usual one
-    is_full: bool = False
-
-    @property
-    def files(self) -> list[_GrowingFile]:
-        return [self.tokens] if self.starts is None else [self.tokens, self.starts]
-
-    def place(self, start: int, count: int) -> tuple[str, int, int, int]:
-        """For some tokens of a block, from its token `start` on."""
-        file = self.tokens
-        at = file.end(file.placed)
-        file.placed += count
-        return str(file.path), at, start * file.item_bytes, (start + count) * file.item_bytes
-
-    def place_starts(self, first: int, last: int, token: int) -> tuple[str, int, int, int, int]:
-        """For the document starts first to last of a block, before whose tokens from `token` on are placed. The last
-        number is to be added to them."""
-        assert self.starts is not None
-        at = self.starts.end(self.starts.placed)
-        self.starts.placed += last - first
-        return str(self.starts.path), at, first, last, self.tokens.placed - token
-
-
-class _Share(NamedTuple):
-    """What of a block went to a part."""
-
-    part: _Part
-    tokens: int
-    starts: int
 
 
 class PlacedBlock(NamedTuple):
@@ -134,7 +70,7 @@ class Outputs:
         # With --val first-shard, val takes the first tokens, and train those after it.
         self._is_first_shard = settings.val == "first-shard" and not (state.train.shard or state.train.tokens)
         # What was placed and is not written yet, in order.
-        self._under_way: deque[list[_Share]] = deque()
+        self._under_way: deque[list[PartShare]] = deque()
         self._finishing: dict[str, FileRecord] = {}
         self._reported_bytes = self._hashed_bytes = 0
         self._requested: OutputState | None = None
@@ -152,7 +88,7 @@ class Outputs:
         self, train_tokens: int, val_tokens: int, train_starts: bytes = b"", val_starts: bytes = b""
     ) -> PlacedBlock:
         """Where the next block in order belongs. Starts are 32-bit numbers: the tokens at which documents begin."""
-        shares: list[_Share] = []
+        shares: list[PartShare] = []
         self._under_way.append(shares)
         train, train_places = self._place(self._train, train_tokens, train_starts, shares)
         val, val_places = self._place(self._val, val_tokens, val_starts, shares)
@@ -169,7 +105,7 @@ class Outputs:
             for file, count in zip(part.files, (tokens, starts), strict=False):
                 file.written += count
                 self._report(file)
-            if part.is_full and part.tokens.written == part.tokens.placed:
+            if part.is_complete:
                 self._finish(parts.popleft())
                 completed = True
         return completed
@@ -184,7 +120,7 @@ class Outputs:
             growing.limit = growing.tokens.placed
         elif growing.tokens.placed:
             self._next_shard(self._train)
-            if growing is self._train[0] and growing.tokens.written == growing.tokens.placed:
+            if growing is self._train[0] and growing.is_complete:
                 self._finish(self._train.popleft())
 
     def finish(self) -> None:
@@ -198,25 +134,15 @@ class Outputs:
     def request_state(self) -> None:
         """Have what is written put on disk. When the hasher has done it, `state_of` says what that was."""
         train, val = self._train[0], self._val[0]
-        self._requested = OutputState(self.sharded, _state(train), _state(val))
+        self._requested = OutputState(self.sharded, train.state, val.state)
         self._send(Sync(tuple((str(file.path), file.written_end) for file in (*train.files, *val.files))))
 
     def state_of(self, sha256: tuple[str, ...]) -> OutputState:
         """What was requested; all shards before are complete by then, because the hasher works in order."""
         requested, self._requested = self._requested, None
         assert requested is not None
-        if self._has_index:
-            train, val = (
-                replace(state, sha256=digest, starts_sha256=starts_digest)
-                for state, digest, starts_digest in zip(
-                    (requested.train, requested.val), sha256[::2], sha256[1::2], strict=True
-                )
-            )
-        else:
-            train, val = (
-                replace(state, sha256=digest)
-                for state, digest in zip((requested.train, requested.val), sha256, strict=True)
-            )
+        half = len(sha256) // 2
+        train, val = requested.train.with_sha256(sha256[:half]), requested.val.with_sha256(sha256[half:])
         return OutputState(requested.sharded, train, val, tuple(self.complete))
 
     @property
@@ -231,7 +157,7 @@ class Outputs:
         self.complete.append(replace(record, size_bytes=message.size_bytes, sha256=message.sha256))
 
     def _place(
-        self, parts: deque[_Part], tokens: int, packed_starts: bytes, shares: list[_Share]
+        self, parts: deque[OutputPart], tokens: int, packed_starts: bytes, shares: list[PartShare]
     ) -> tuple[Places, StartPlaces]:
         starts = array("I", packed_starts)
         places, start_places = [], []
@@ -245,7 +171,7 @@ class Outputs:
                 start_places.append(part.place_starts(start, stop, token))
             if count:
                 places.append(part.place(token, count))
-                shares.append(_Share(part, count, stop - start))
+                shares.append(PartShare(part, count, stop - start))
             token, start = token + count, stop
             if token < tokens and is_first:
                 self._is_first_shard = False
@@ -253,7 +179,7 @@ class Outputs:
                 self._next_shard(parts)
         return tuple(places), tuple(start_places)
 
-    def _count_for(self, part: _Part, token: int, tokens: int, starts: "array[int]") -> int:
+    def _count_for(self, part: OutputPart, token: int, tokens: int, starts: "array[int]") -> int:
         """How many tokens of a block, from one on, belong to a file: up to its limit, or to the end of the document
         that reaches it."""
         limit = self._limit_tokens(part)
@@ -265,25 +191,25 @@ class Outputs:
             end = starts[after] if after < len(starts) else tokens
         return min(end, tokens) - token
 
-    def _limit_tokens(self, part: _Part) -> int | None:
+    def _limit_tokens(self, part: OutputPart) -> int | None:
         """How much a file may hold. Only train is cut into shards; a format may have a limit of its own."""
         limits = [part.limit, self._format.most_tokens(self._encoding.token_bytes)]
         if (self.sharded and part.split == "train") or self._settings.val == "first-shard":
             limits.append(self._settings.shard_tokens)
         return min((limit for limit in limits if limit is not None), default=None)
 
-    def _next_shard(self, parts: deque[_Part]) -> None:
+    def _next_shard(self, parts: deque[OutputPart]) -> None:
         parts[-1].is_full = True
         parts.append(self._part(parts[-1].split, PartState(shard=parts[-1].shard + 1)))
 
-    def _report(self, file: _GrowingFile) -> None:
+    def _report(self, file: GrowingFile) -> None:
         grown = file.written_end - file.reported
         if grown >= GROWTH_BYTES:
             file.reported += grown
             self._reported_bytes += grown
             self._send(Grow(str(file.path), file.reported))
 
-    def _finish(self, part: _Part) -> None:
+    def _finish(self, part: OutputPart) -> None:
         self._reported_bytes += sum(file.written_end - file.reported for file in part.files)
         tokens, token_bytes = part.tokens.written, self._encoding.token_bytes
         path = part.tokens.path
@@ -300,7 +226,7 @@ class Outputs:
                 )
             )
 
-    def _part(self, split: Split, state: PartState) -> _Part:
+    def _part(self, split: Split, state: PartState) -> OutputPart:
         path = self._partial / f"{split}_{state.shard:04d}.part"
         header_bytes, token_bytes = self._format.header_bytes, self._encoding.token_bytes
         tokens = self._taken_up(path, header_bytes, token_bytes, state.tokens, state.sha256)
@@ -308,42 +234,9 @@ class Outputs:
         if self._has_index:
             path = path.with_suffix(".starts")
             starts = self._taken_up(path, 0, START_BYTES, state.starts, state.starts_sha256)
-        return _Part(split, state.shard, tokens, starts)
+        return OutputPart(split, state.shard, tokens, starts)
 
-    def _taken_up(self, path: Path, header_bytes: int, item_bytes: int, items: int, sha256: str) -> _GrowingFile:
-        file = _GrowingFile(path, header_bytes, item_bytes, items, items)
-        file.reported = file.written_end
-        _take_up(path, file.reported, items)
+    def _taken_up(self, path: Path, header_bytes: int, item_bytes: int, items: int, sha256: str) -> GrowingFile:
+        file = GrowingFile.taken_up(path, header_bytes, item_bytes, items)
         self._send(TakeUp(str(path), header_bytes, file.reported, sha256))
         return file
-
-
-def _state(part: _Part) -> PartState:
-    starts = 0 if part.starts is None else part.starts.written
-    return PartState(part.shard, part.tokens.written, starts=starts)
-
-
-def _take_up(path: Path, size: int, items: int) -> None:
-    """Make a file what the checkpoint says: cut off what came later."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-    try:
-        if items and os.fstat(fd).st_size < size:
-            raise MemwatchError(f"{path} is shorter than the checkpoint records; start over with --fresh")
-        os.ftruncate(fd, size)
-    finally:
-        os.close(fd)
-
-
-def publish(records: tuple[FileRecord, ...], partial: Path, folder: Path) -> None:
-    """Give complete files their final names. May be done again after a crash."""
-    renamed = False
-    for record in records:
-        part = partial / record.part
-        if part.exists():
-            os.replace(part, folder / record.name)
-            renamed = True
-        elif not (folder / record.name).exists():
-            raise MemwatchError(f"{folder / record.name} is missing although it was complete; start over with --fresh")
-    if renamed:
-        sync_folder(partial)
-        sync_folder(folder)
