@@ -23,12 +23,13 @@ from memwatch.estimate.statistics import CONFIDENCE_Z, LEAST_UNSEEN_SPREAD, Cell
 from memwatch.model.ranges import Range
 from memwatch.model.units import KIB, MIB
 from memwatch.tokenize.block_opener import BlockOpener, BlockReader
-from memwatch.tokenize.blocks import Block, BlockLayout, ReadPosition, too_long
+from memwatch.tokenize.blocks import Block, BlockLayout, ReadPosition
 from memwatch.tokenize.cuts import LONGEST_RECORD_BYTES, RecordCuts
 from memwatch.tokenize.documents import separator_named
 from memwatch.tokenize.inputs.input_source import Input, InputChanged
 from memwatch.tokenize.inputs.plain_file import PlainFile
 from memwatch.tokenize.inputs.row_reader import open_rows
+from memwatch.tokenize.stream_blocks import too_long
 
 PIECE_BYTES = 32 * KIB
 USUAL_UNPACKING = 4

@@ -1,115 +1,20 @@
 """What is known of the job's processes beyond a single sample: their own memory, command lines and transfers.
 
-A sample reads only files that answer at once (procpid.py). The rest is requested here, read in the background
-(slow_files.py), and used when it has arrived; until then a process is shown by its name, and its own memory is what
+A sample reads only files that answer at once (procpid.py). The rest is read in the background (detail_reader.py), and
+used when it has arrived; until then a process is shown by its name, and its own memory is what
 own_memory.py makes of it.
 """
 
-import time
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import dataclass
 
 from memwatch.model.job_total import JobTotal, Key
 from memwatch.model.sample import Process
-from memwatch.model.units import MIB
-from memwatch.probe.background import Background
-from memwatch.probe.cost_budget import CpuCredit
-from memwatch.probe.own_memory import OwnMemory
+from memwatch.probe.detail_reader import DetailReader
+from memwatch.probe.job_member import Member
 from memwatch.probe.procpid import Reading
-from memwatch.probe.slow_files import Answer, FileRequest, Transfers, answer, shortened, shown_text
+from memwatch.probe.slow_files import Answer, shortened, shown_text
 from memwatch.probe.stat import Stat
-
-# Shares of a core, on average, and CPU seconds that may be saved up for processes that are new.
-SHARES_BUDGET = 0.0015
-SHARES_BURST_S = 0.15
-SMALLEST_PASS_S = 0.02
-DETAILS_BUDGET = 0.001
-DETAILS_BURST_S = 0.05
-# Of a large family not all can be read at once (3 ms for 100 MiB). Those that own most, as far as is known, are read
-# every time: the one that the others forked from is among them. Then those that were read when the family was much
-# smaller, and so had a larger share, and then those not read for longest.
-ALWAYS_READ = 4
-OUTGROWN = 0.7
-MOST_DETAILS = 32
-CHANGED_INTERVAL_S = 0.5
-SAME_INTERVAL_S = 3.0
-SETTLED_S = 0.2
-TRANSFERS_INTERVAL_S = 5.0
-# A process that blocks must not keep what was read of the others.
-LONG_PASS_S = 1.0
-# Less than this is not worth a reading.
-SMALLEST_BYTES = MIB
-
-
-class Member:
-    """One process of the job."""
-
-    __slots__ = (
-        "comm",
-        "command",
-        "family",
-        "family_size",
-        "held_before_bytes",
-        "image",
-        "is_forked",
-        "key",
-        "memory",
-        "parent_key",
-        "reading",
-        "share_family_size",
-        "share_read_s",
-        "stale_transfers",
-        "transfers",
-        "transfers_cpu_s",
-        "transfers_s",
-    )
-
-    def __init__(self, reading: Reading, parent: "Member | None", family: bytes, is_forked: bool) -> None:
-        stat = reading.stat
-        self.key: Key = (stat.pid, stat.start_ticks)
-        self.reading = reading
-        self.held_before_bytes = 0  # at the reading before
-        self.parent_key = None if parent is None else parent.key
-        self.comm = stat.comm
-        self.image = stat.image
-        self.family = family
-        self.is_forked = is_forked
-        self.family_size = 1
-        self.share_family_size = 0  # when its share was read; 0: never
-        self.share_read_s = float("-inf")
-        # It was forked since the last reading, so its parent held one or the other, or something between.
-        inherited = None if parent is None else max(parent.held_bytes, parent.held_before_bytes)
-        self.memory = OwnMemory(is_forked, inherited)
-        self.command: str | None = None
-        self.transfers: Transfers | None = None
-        self.transfers_s = float("-inf")
-        self.transfers_cpu_s = -1.0
-        self.stale_transfers = 1  # so many readings are due whatever it does
-
-    @property
-    def held_bytes(self) -> int:
-        return self.reading.anon_bytes + self.reading.swap_bytes
-
-    @property
-    def has_relatives(self) -> bool:
-        return self.family_size > 1
-
-    @property
-    def is_outgrown(self) -> bool:
-        return 0 < self.share_family_size < self.family_size * OUTGROWN
-
-    def runs_same_program(self, reading: Reading) -> bool:
-        """Whether it has started no other one (exec) since it was last seen."""
-        stat = reading.stat
-        if self.image and stat.image:
-            return self.image == stat.image
-        # A process that has ended has no image, and only the owner may see it.
-        return self.comm == stat.comm
-
-    def wants_transfers(self, clock_s: float) -> bool:
-        # A process that has not run since has transferred nothing, but for the children that it has waited for.
-        has_run = self.reading.stat.cpu_s != self.transfers_cpu_s
-        return self.stale_transfers > 0 or has_run or clock_s - self.transfers_s >= TRANSFERS_INTERVAL_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +31,13 @@ class JobTotals:
 
 
 class Members:
+    """All processes of the job, from sample to sample; job_tree.py calls `processes` with the readings of each."""
+
     def __init__(self, in_background: bool) -> None:
-        self._background = Background("details", in_background)
+        self._details = DetailReader(in_background)
         self._members: dict[Key, Member] = {}
         self._by_pid: dict[int, Member] = {}
         self._families: Counter[bytes] = Counter()
-        self._answers: deque[Answer] = deque()  # filled by the thread
-        self._costs_s: deque[tuple[CpuCredit, float]] = deque()
-        self._shares_credit = CpuCredit(SHARES_BUDGET, SHARES_BURST_S)
-        self._details_credit = CpuCredit(DETAILS_BUDGET, DETAILS_BURST_S)
-        self._asked_s = self._pass_s = float("-inf")
-        self._changed_s = float("-inf")
-        self._wanted_keys: frozenset[Key] = frozenset()
         self._faults = JobTotal()
         self._minor_faults = JobTotal()
         self._off_disk = JobTotal()
@@ -151,14 +51,14 @@ class Members:
         self._forget_ended(members)
         self._hold(members)
         self._take_answers(clock_s)
-        self._ask(members, clock_s)
-        if not self._background.is_busy:
+        self._details.request(members, clock_s)
+        if not self._details.is_busy:
             self._take_answers(clock_s)
         self._add_up(members)
         return tuple(map(self._process, members))
 
     def close(self) -> None:
-        self._background.close()
+        self._details.close()
 
     def _member(self, reading: Reading) -> Member:
         stat = reading.stat
@@ -204,83 +104,9 @@ class Members:
             member.family_size = holders[member.family]
             member.memory.hold(member.held_bytes, member.reading.shmem_bytes, is_alone=not member.has_relatives)
 
-    def _needs_share(self, member: Member) -> bool:
-        has_relatives = member.has_relatives and member.held_bytes >= SMALLEST_BYTES
-        return has_relatives or member.reading.shmem_bytes >= SMALLEST_BYTES
-
-    def _ask(self, members: list[Member], clock_s: float) -> None:
-        if self._background.is_busy:
-            return
-        passes = [
-            (self._details_due(members, clock_s), self._details_credit),
-            (self._shares_due(members, clock_s), self._shares_credit),
-        ]  # A command line is wanted before the share, which takes longer.
-        if any(requests for requests, _ in passes) and self._background.start(lambda: self._read(passes)):
-            self._asked_s = clock_s
-
-    def _shares_due(self, members: list[Member], clock_s: float) -> list[FileRequest]:
-        wanted = [member for member in members if self._needs_share(member)]
-        keys = frozenset(member.key for member in wanted)
-        if keys != self._wanted_keys:
-            self._wanted_keys, self._changed_s = keys, clock_s
-        # A family that forks just now would be read in vain; but it may go on forking for ever.
-        waited_s = clock_s - self._pass_s
-        is_news = self._changed_s > self._pass_s and clock_s - self._changed_s >= SETTLED_S
-        is_due = waited_s >= SAME_INTERVAL_S or (is_news and waited_s >= CHANGED_INTERVAL_S)
-        if not wanted or not is_due or not self._shares_credit.has_any(clock_s):
-            return []
-        self._pass_s = clock_s
-        wanted.sort(key=lambda member: -member.memory.own_held_bytes - member.reading.shmem_bytes)
-        first, others = wanted[:ALWAYS_READ], wanted[ALWAYS_READ:]
-        others.sort(key=lambda member: (not member.is_outgrown, member.share_read_s, -member.held_bytes))
-        return [
-            FileRequest(member.key, member.reading.folder, member.image, wants_share=True) for member in first + others
-        ]
-
-    def _details_due(self, members: list[Member], clock_s: float) -> list[FileRequest]:
-        wanted = [member for member in members if member.command is None or member.wants_transfers(clock_s)]
-        if not wanted or not self._details_credit.has_any(clock_s):
-            return []
-        # A forked process has the command line of its parent, most likely.
-        wanted.sort(key=lambda member: (member.is_forked or member.command is not None, member.transfers_s))
-        requests = []
-        for member in wanted[:MOST_DETAILS]:
-            wants_transfers = member.wants_transfers(clock_s)
-            if wants_transfers:
-                member.transfers_s, member.transfers_cpu_s = clock_s, member.reading.stat.cpu_s
-                member.stale_transfers = max(member.stale_transfers - 1, 0)
-            requests.append(
-                FileRequest(
-                    member.key,
-                    member.reading.folder,
-                    member.image,
-                    wants_command=member.command is None,
-                    wants_transfers=wants_transfers,
-                )
-            )
-        return requests
-
-    def _read(self, passes: list[tuple[list[FileRequest], CpuCredit]]) -> None:
-        """Runs on the background thread."""
-        for requests, credit in passes:
-            began_s = time.thread_time()
-            most_s = max(credit.left_s, SMALLEST_PASS_S)
-            for request in requests:
-                if (found := answer(request)) is not None:
-                    self._answers.append(found)
-                if time.thread_time() - began_s >= most_s:
-                    break
-            self._costs_s.append((credit, time.thread_time() - began_s))
-
     def _take_answers(self, clock_s: float) -> None:
-        if self._background.is_busy and clock_s - self._asked_s < LONG_PASS_S:
-            return
-        while self._costs_s:
-            credit, cost_s = self._costs_s.popleft()
-            credit.spend(cost_s)
         least_shares: dict[bytes, float] = {}
-        while self._answers:
-            found = self._answers.popleft()
+        for found in self._details.arrived(clock_s):
             member = self._take(found)
             if member is not None and found.share is not None:
                 member.share_read_s, member.share_family_size = clock_s, member.family_size

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from memwatch.tokenize.blocks import Block, ReadPosition, StreamBlocks
+from memwatch.tokenize.blocks import Block, ReadPosition
 from memwatch.tokenize.cuts import Cuts
 from memwatch.tokenize.inputs.archives import ArchiveMember, format_of_member, members_of
 from memwatch.tokenize.inputs.byte_streams import Stream, TextReader, skip
@@ -12,6 +12,7 @@ from memwatch.tokenize.inputs.input_source import Input, InputChanged
 from memwatch.tokenize.inputs.json_records import JsonRecords
 from memwatch.tokenize.inputs.recognition import Prefixed, head_of
 from memwatch.tokenize.split import SplitWalk
+from memwatch.tokenize.stream_blocks import StreamBlocks
 
 
 class ArchiveBlocks:

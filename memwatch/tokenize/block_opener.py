@@ -4,18 +4,7 @@ from collections.abc import Sequence
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import format_size
-from memwatch.tokenize.blocks import (
-    MOST_BLOCK_BYTES,
-    NEAR_BYTES,
-    Block,
-    BlockSource,
-    RangeStream,
-    ReadPosition,
-    Stop,
-    StreamBlocks,
-    ViewBoundaries,
-    too_long,
-)
+from memwatch.tokenize.blocks import MOST_BLOCK_BYTES, Block, BlockSource, ReadPosition, Stop
 from memwatch.tokenize.cuts import CELL_BYTES, LOOK_BACK_BYTES, Cuts, RecordCuts
 from memwatch.tokenize.document_cuts import cuts_for
 from memwatch.tokenize.documents import separator_named
@@ -25,6 +14,7 @@ from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.plain_file import PlainFile
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.split_rule import SplitRule
+from memwatch.tokenize.stream_blocks import NEAR_BYTES, RangeStream, StreamBlocks, ViewBoundaries, too_long
 from memwatch.tokenize.vocabulary import Encoding
 
 
