@@ -77,23 +77,26 @@ class OutputFolder:
             )
 
     def publish(self, complete: tuple[FileRecord, ...], replaces: tuple[str, ...]) -> None:
-        """Give complete files their final names; those of the earlier run that they replace are removed first. May be
-        done again after a crash."""
-        if not complete:
-            return
-        for name in set(replaces) - {record.name for record in complete}:
-            (self.path / name).unlink(missing_ok=True)
-        renamed = False
-        for record in complete:
-            part, final = self.partial / record.part, self.path / record.name
-            if part.exists():
-                os.replace(part, final)
-                renamed = True
-            elif not final.exists():
-                raise MemwatchError(f"{final} is missing although it was complete; start over with --fresh")
-        if renamed:
-            sync_folder(self.partial)
-            sync_folder(self.path)
+        """Give complete files their final names; those of the earlier run that they replace are removed first."""
+        if complete:
+            for name in set(replaces) - {record.name for record in complete}:
+                (self.path / name).unlink(missing_ok=True)
+            publish(complete, self.partial, self.path)
 
     def drop_partial(self) -> None:
         drop_partial_folder(self.partial)
+
+
+def publish(records: tuple[FileRecord, ...], partial: Path, folder: Path) -> None:
+    """Give complete files their final names. May be done again after a crash."""
+    renamed = False
+    for record in records:
+        part, final = partial / record.part, folder / record.name
+        if part.exists():
+            os.replace(part, final)
+            renamed = True
+        elif not final.exists():
+            raise MemwatchError(f"{final} is missing although it was complete; start over with --fresh")
+    if renamed:
+        sync_folder(partial)
+        sync_folder(folder)

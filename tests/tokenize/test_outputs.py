@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from memwatch.errors import MemwatchError
 from memwatch.tokenize.formats.file_names import Names
 from memwatch.tokenize.formats.format_registry import FORMATS
+from memwatch.tokenize.growing_files import Places
 from memwatch.tokenize.hasher import Hasher, sha256_of
 from memwatch.tokenize.messages import Finished, Hashed, HashFailed, Synced, receive
+from memwatch.tokenize.output_folder import publish
 from memwatch.tokenize.output_state import OutputState
-from memwatch.tokenize.outputs import Outputs, Places, publish
+from memwatch.tokenize.outputs import Outputs
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding, encoding_named
 
