@@ -27,6 +27,8 @@ def thresholds_for(on_pressure: OnPressure) -> Thresholds:
 
 
 class Step(StrEnum):
+    """What can be done to a job, in the words of the journal."""
+
     WARN = "warn"
     SHARD = "shard"
     CONFINE = "confine"
@@ -63,6 +65,8 @@ def outcome(event: Mapping[str, object]) -> str:
 
 
 class By(StrEnum):
+    """Who does it, in the words of the journal."""
+
     GUARD = "guard"
     USER = "user"
 
@@ -93,7 +97,7 @@ class Action:
 class LadderSettings:
     """How far the guard may go, and how long it waits.
 
-    `shard_s`        at this distance a job that can shard is asked to, while there is still time to do it in
+    `shard_s`        at this distance a job that can shard is switched, while there is still time for it
     `shard_wait_s`   for the effect of a shard: the tokenizer flushes 1 GiB in less
     `ahead_s`        at this distance a growing job is held for the first time
     `hold_s`         how long a brief pause lasts: a sample of the job at rest

@@ -54,6 +54,7 @@ def swap_left_bytes(memory: Memory) -> int:
 
 
 def is_swap_enough(memory: Memory, reserve_bytes: int) -> bool:
+    """Whether a job can be confined: it would not be paused moments later for lack of swap."""
     return swap_left_bytes(memory) >= reserve_bytes * ENOUGH_SWAP_SHARE
 
 

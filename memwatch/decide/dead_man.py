@@ -16,6 +16,8 @@ SLOW_WAIT_S = 10.0
 
 
 class Remedy(Enum):
+    """What the watcher does to the guard."""
+
     NONE = "none"
     WAKE = "wake"
     KILL = "kill"

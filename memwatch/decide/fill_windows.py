@@ -40,6 +40,8 @@ NOISE_SHARE = 1 / 64
 
 
 class ForecastConfidence(IntEnum):
+    """How far a forecast can be believed; the module's docstring defines each."""
+
     LOW = 1
     MEDIUM = 2
     HIGH = 3

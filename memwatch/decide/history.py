@@ -21,6 +21,8 @@ POINTS = 160  # 1 s at 50 Hz, 4 s at 10 Hz and 25 s at 1 Hz are 115; the rest is
 
 @dataclass(frozen=True, slots=True)
 class Room:
+    """The memory of the machine, or of a cgroup with a limit, at one instant."""
+
     capacity_bytes: int
     available_bytes: int
     swapped_bytes: int | None  # in swap and not in RAM
@@ -52,6 +54,8 @@ class Point:
 
 
 class History:
+    """The last 30 s of samples, thinned with age, in bounded space."""
+
     def __init__(self) -> None:
         self._points: list[Point] = []
         self._times: list[float] = []

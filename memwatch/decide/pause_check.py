@@ -29,7 +29,7 @@ class Runaway:
 def runaway(
     first: Sample, now: Sample, not_stopped: Collection[int], headroom_bytes: int | None, reserve_bytes: int
 ) -> Runaway | None:
-    """The guard asks in every sample of a pause; `first` is its first. None: the pause holds, or there is time.
+    """The guard calls it at every sample of a pause; `first` is its first. None: the pause holds, or there is time.
 
     `not_stopped` are the pids that have not stopped yet: a process that has stopped cannot be the one.
     """

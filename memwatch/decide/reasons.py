@@ -9,6 +9,7 @@ LARGE_RESERVE_SHARE = 0.25  # of the room: then it is the job's share that ends,
 
 
 def reason(forecast: Forecast, thresholds: Thresholds, need: Need) -> str:
+    """Why the level is what it is: the room first, then what strains the machine; at most two clauses."""
     found = []
     if need.level > Level.CALM:
         found = [_room(forecast, thresholds, need), *(_strain(signal, forecast.rates) for signal in need.signals)]

@@ -19,6 +19,8 @@ from memwatch.model.units import MIB
 
 
 class Level(IntEnum):
+    """How serious the state of memory is."""
+
     CALM = 0
     WATCH = 1
     WARN = 2
@@ -29,6 +31,8 @@ LEVEL_NAMES = tuple(level.name.lower() for level in Level)  # as journals have t
 
 
 class Signal(StrEnum):
+    """What speaks for a level."""
+
     HEADROOM = "headroom"
     SWAP = "swap"
     REFAULTS = "refaults"
@@ -145,6 +149,7 @@ class Need:
 
 
 def assess(forecast: Forecast, thresholds: Thresholds) -> Need:
+    """The level that this forecast calls for, and the signals that call for it."""
     strain = _strain(forecast.rates, thresholds)
     room = _room_level(forecast, thresholds, strained=bool(strain))
     signals = (Signal.HEADROOM, *strain) if room >= Level.WARN else strain

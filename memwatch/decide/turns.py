@@ -2,7 +2,7 @@
 
 Each run has a guard of its own, and all guards see the same memory run out. Alone, each would pause its job at the same
 moment, resume it at the same moment, and stop it at the same deadline, although one after another the jobs fit. So each
-guard publishes a `GuardedRun` (guard/registry.py) and asks `take_turn` what the others mean for its own job:
+guard publishes a `GuardedRun` (guard/registry.py) and `take_turn` decides what the others mean for its own job:
 
     yield early    A paused job keeps what it has taken. So a younger run that grows beside an older one that grows is
                    paused while both are still small against the room that is left, if that would be full within

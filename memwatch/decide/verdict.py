@@ -26,6 +26,8 @@ class Verdict:
 
 
 class Decider:
+    """Keeps the level from forecast to forecast; `decide` is called with each of them."""
+
     def __init__(self, thresholds: Thresholds = USUAL) -> None:
         self.use(thresholds)
         self._level = Level.CALM

@@ -23,6 +23,7 @@ MOST_OPEN_FILES = 1024
 
 
 def main(view_fd: int) -> int:
+    """Guard one job to its end and return its exit code. `view_fd` is the guard's end of the front's socket."""
     os.set_inheritable(view_fd, False)  # The job may leave processes behind that would hold it open.
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # The front blocks them for itself.
     for_the_job = inherited.extra_descriptors()

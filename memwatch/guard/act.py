@@ -92,10 +92,10 @@ class Actor:
 
     def stop(self) -> ActionResult:
         """Send SIGTERM to the whole tree; a paused one must run on to receive it."""
-        asked, refused = self._send(self._alive(), signal.SIGTERM)
+        reached, refused = self._send(self._alive(), signal.SIGTERM)
         if self.is_paused:
             self.resume()
-        return ActionResult(asked, _result(asked, refused, "sent SIGTERM"))
+        return ActionResult(reached, _result(reached, refused, "sent SIGTERM"))
 
     def kill(self) -> ActionResult:
         killed, refused = self._send(self._alive(), signal.SIGKILL)

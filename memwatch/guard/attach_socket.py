@@ -80,6 +80,7 @@ def connect(journal_path: str) -> Channel:
 
 
 def socket_path(journal_path: str) -> str:
+    """Where the guard that writes this journal listens for views."""
     return os.path.abspath(journal_path).removesuffix(SUFFIX) + SOCKET_SUFFIX
 
 

@@ -17,6 +17,8 @@ UNKNOWABLE = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class Inherited(NamedTuple):
+    """How memwatch was started, which the job is to be started like."""
+
     closed_streams: tuple[int, ...] = ()
     ignored_signals: tuple[int, ...] = ()
     blocked_signals: tuple[int, ...] = ()
@@ -41,6 +43,7 @@ def note() -> None:
 
 
 def noted() -> Inherited:
+    """What `note` has remembered."""
     return _noted
 
 

@@ -45,7 +45,7 @@ class JobControl:
         self.forward(signal.SIGTERM, to_group=True)
 
     def handle_signal(self, number: int, to_group: bool) -> None:
-        """A signal that the front was sent, or a view asks for."""
+        """A signal that the front was sent, or a view requests."""
         if number == signal.SIGCONT and not self._stand_in.front_passes_on_continue():
             return
         if number == signal.SIGCONT and self._actor.is_paused:

@@ -22,6 +22,8 @@ class JobExit:
 
 @dataclass(frozen=True, slots=True)
 class ChildChanges:
+    """What has happened to the guard's children since the last call of `reap`."""
+
     ended: JobExit | None = None
     stopped_by: int | None = None  # the signal that stopped the job, ours or another's
     was_continued: bool = False  # the job, by SIGCONT, ours or another's

@@ -1,4 +1,4 @@
-"""Runs together: publishes this run for the other guards, reads theirs, and asks decide/turns.py whose turn it is.
+"""Runs together: publishes this run for the other guards, reads theirs, and decides whose turn it is (decide/turns.py).
 
 The loop calls `turn` with every sample. Nearly always that is a comparison of numbers: a file is written when something
 changes that matters to others, and theirs are read only while it can matter, both at most so often.

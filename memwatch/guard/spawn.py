@@ -38,6 +38,8 @@ class CannotStart(Exception):
 
 
 class JobStart(NamedTuple):
+    """How to start the job: its command, and what it is to inherit of the way memwatch was started."""
+
     command: tuple[str, ...]
     channel_address: str | None
     takes_terminal: bool
@@ -52,7 +54,7 @@ class JobStart(NamedTuple):
 def spawn(start: JobStart, before_it_runs: Callable[[int], None] | None = None) -> int:
     """Start the job and return its pid, with which `before_it_runs` was called. Raises CannotStart."""
     if not start.command[0]:
-        raise CannotStart(start.command[0], errno.ENOENT)  # As the kernel would say; Python does not ask it.
+        raise CannotStart(start.command[0], errno.ENOENT)  # As the kernel would return; Python does not call it.
     parent = os.getpid()
     has_own_session = start.output_fd is not None or _needs_own_session()
     reader, writer = os.pipe()
@@ -160,7 +162,7 @@ def _take_terminal() -> None:
 
 
 def _take_own_terminal(fd: int) -> None:
-    """Nobody types there, and nobody is asked: the job reads an empty input, and writes where the guard can read."""
+    """Nobody types there: the job reads an empty input, and writes where the guard can read."""
     fcntl.ioctl(fd, termios.TIOCSCTTY, 0)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)

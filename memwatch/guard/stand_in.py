@@ -16,6 +16,8 @@ from memwatch.probe.stat import read_stat
 
 
 class StandIn:
+    """Keeps front and job stopped or running together. `front_pid` is None if the front does not stand for the job."""
+
     def __init__(self, front_pid: int | None, job_pid: int) -> None:
         self._front_pid = front_pid
         self._job_pid = job_pid

@@ -27,6 +27,7 @@ _MADV_PAGEOUT = 21
 
 
 def signal_me_when_my_parent_dies(number: signal.Signals) -> None:
+    """Does nothing where Linux is not used."""
     if IS_LINUX:
         _libc.prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
 
@@ -116,6 +117,7 @@ def page_out(pid: int, address: int, length: int) -> bool:
 
 
 def oom_score(pid: int | str = "self") -> int | None:
+    """oom_score_adj of a process; None if it cannot be read."""
     if not IS_LINUX:
         return None
     with suppress(OSError, ValueError), open(f"/proc/{pid}/oom_score_adj") as file:

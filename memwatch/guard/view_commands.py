@@ -1,4 +1,4 @@
-"""What views ask of the guard: messages that may hold anything, made into values."""
+"""Commands that views send to the guard: messages that may hold anything, parsed into values."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from memwatch.decide.actions import Step
 
 @dataclass(frozen=True, slots=True)
 class SignalCommand:
-    """A signal that the front was sent, or a view asks for."""
+    """A signal that the front was sent, or a view requests."""
 
     number: int
     to_group: bool
@@ -31,7 +31,7 @@ class ResizeCommand:
 
 @dataclass(frozen=True, slots=True)
 class StepCommand:
-    """An action that the user asks for."""
+    """An action that the user requests."""
 
     step: Step
 

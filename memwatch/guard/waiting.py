@@ -81,6 +81,7 @@ class Waiting:
 
 
 def has_moved(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+    """Whether the use of any room has changed by more than a machine at rest changes it."""
     if len(before) != len(after):
         return True
     least, most = MOVED_BYTES

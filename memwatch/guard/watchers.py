@@ -83,6 +83,9 @@ class _WatcherProcess:
 
 
 class Watchers:
+    """The guard's side of its two watchers (watcher.py): starts them, replaces one that dies, and informs them about
+    pauses."""
+
     def __init__(self) -> None:
         self._paused = ""
         self._stopped = ""

@@ -44,7 +44,7 @@ class ProcessSizes:
             chosen += _largest(growth, MOST_GROWING)
         self._before = sizes
         found = _read(self._proc_root, chosen, swap_in_use)
-        self._details.ask(found)
+        self._details.request(found)
         return self._details.added(found)
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class Biggest:
         found = biggest_processes(self._proc_root, apart_from, swap_in_use)
         if found is None:
             return None
-        self._details.ask(found)
+        self._details.request(found)
         if self._details.is_busy:
             self._waiting = found
             return None
@@ -93,7 +93,7 @@ class Details:
     def is_busy(self) -> bool:
         return self._background.is_busy
 
-    def ask(self, processes: tuple[Process, ...]) -> None:
+    def request(self, processes: tuple[Process, ...]) -> None:
         self._background.start(lambda: self._read(processes))
 
     def added(self, processes: tuple[Process, ...]) -> tuple[Process, ...]:

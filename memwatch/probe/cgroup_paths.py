@@ -16,6 +16,7 @@ class Mount(NamedTuple):
 
 
 def find_mounts(proc_root: str, sys_root: str) -> list[Mount]:
+    """All cgroup mounts that this process sees."""
     return parse_mounts(read_file(f"{proc_root}/self/mountinfo") or b"", sys_root)
 
 

@@ -1,22 +1,20 @@
 """The GPUs, read at most once a second, and never blocking the guard.
 
-Starting NVML can take seconds, and a wedged driver answers never. So a thread of its own asks, and a reading is the
-last answer that came. No card, no thread.
+Starting NVML can take seconds, and a wedged driver never answers. So a thread of its own reads the driver, and a sample
+has its last answer. No card, no thread.
 """
 
+import os
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from memwatch.model.sample import Gpu
 from memwatch.on_linux import IS_LINUX
-from memwatch.probe.pci import may_have_nvidia
+from memwatch.probe.files import read_number
+from memwatch.probe.pci import AMD, Card, cards, may_have_nvidia, read_text, scaled
 
 if TYPE_CHECKING:
     from memwatch.probe.nvidia import NvidiaGpus
-import os
-
-from memwatch.probe.files import read_number
-from memwatch.probe.pci import AMD, Card, cards, read_text, scaled
 
 INTERVAL_S = 1.0
 SILENT_AFTER_S = 10.0
@@ -37,9 +35,9 @@ class GpuReader:
             self._nvidia = nvidia.NvidiaGpus(proc_root, sys_root)
         self._amd = AmdGpus(sys_root)
         self._present = self._nvidia is not None or bool(len(self._amd))
-        self._asker = _Asker(self) if in_background and self._present else None
+        self._thread = _ReaderThread(self) if in_background and self._present else None
         self._latest: Gpus = None if self._present or not IS_LINUX else ()
-        self._asked_s = float("-inf")
+        self._requested_s = float("-inf")
         self._silent = False
 
     @property
@@ -54,28 +52,29 @@ class GpuReader:
     def read(self, clock_s: float, job_pids: Collection[int]) -> Gpus:
         if not self._present:
             return self._latest
-        if clock_s - self._asked_s < INTERVAL_S:
+        if clock_s - self._requested_s < INTERVAL_S:
             return self._latest
-        if self._asker is None:
-            self._asked_s = clock_s
-            self.ask(job_pids)
-        elif self._asker.ask(job_pids):
-            self._asked_s = clock_s
-        # What was heard long ago is no longer true.
-        self._silent = clock_s - self._asked_s > SILENT_AFTER_S
+        if self._thread is None:
+            self._requested_s = clock_s
+            self.read_now(job_pids)
+        elif self._thread.request(job_pids):
+            self._requested_s = clock_s
+        # What was read long ago is no longer true.
+        self._silent = clock_s - self._requested_s > SILENT_AFTER_S
         return None if self._silent else self._latest
 
-    def ask(self, job_pids: Collection[int]) -> None:
+    def read_now(self, job_pids: Collection[int]) -> None:
+        """On the thread, or without one by `read`."""
         nvidia = () if self._nvidia is None else self._nvidia.read(job_pids)
         amd = self._amd.read(first_index=len(nvidia or ()))
         self._latest = amd or None if nvidia is None else nvidia + amd
 
     def close(self) -> None:
-        if (self._asker is None or self._asker.stop()) and self._nvidia is not None:
+        if (self._thread is None or self._thread.stop()) and self._nvidia is not None:
             self._nvidia.close()
 
 
-class _Asker:
+class _ReaderThread:
     """A thread that reads the driver on request. It is a daemon: a driver that hangs must not keep the guard alive."""
 
     def __init__(self, reader: GpuReader) -> None:
@@ -92,8 +91,8 @@ class _Asker:
         self._thread.start()
         threading.stack_size(stack_bytes)
 
-    def ask(self, job_pids: Collection[int]) -> bool:
-        """False if the last question has had no answer yet."""
+    def request(self, job_pids: Collection[int]) -> bool:
+        """False if the last request has had no answer yet."""
         if not self._idle.is_set():
             return False
         self._idle.clear()
@@ -114,11 +113,13 @@ class _Asker:
             self._wanted.clear()
             if self._stopping:
                 return
-            self._reader.ask(self._job_pids)
+            self._reader.read_now(self._job_pids)
             self._idle.set()
 
 
 class AmdGpus:
+    """AMD cards, read from /sys."""
+
     def __init__(self, sys_root: str) -> None:
         self._cards = [card for card in cards(sys_root, AMD) if card.driver == "amdgpu"]
 

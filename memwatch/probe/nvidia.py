@@ -1,7 +1,7 @@
 """NVIDIA GPUs, through NVML.
 
 The binding takes 5 MiB and the driver's library more, so both are loaded when the first card is found awake, and not
-before. A card that sleeps is not asked anything: every question would wake it.
+before. A card that sleeps is not read: every reading would wake it.
 """
 
 import os

@@ -13,6 +13,8 @@ _DISPLAY_CLASS = "0x03"
 
 @dataclass(frozen=True, slots=True)
 class Card:
+    """A graphics card on the PCI bus."""
+
     bus_id: str
     folder: str
 
@@ -47,6 +49,7 @@ def may_have_nvidia(proc_root: str, sys_root: str) -> bool:
 
 
 def read_text(path: str) -> str | None:
+    """A short file of /sys without its line end; None if it cannot be read."""
     text = read_file(path)
     return None if text is None else text.decode(errors="replace").strip()
 

@@ -36,6 +36,8 @@ class NothingOpen:
 
 
 class PortableMemory(NothingOpen):
+    """RAM and swap, as psutil reads them."""
+
     def read(self) -> Memory | None:
         ram, swap = known(psutil.virtual_memory), known(psutil.swap_memory)
         if ram is None:
@@ -56,6 +58,8 @@ class PortableMemory(NothingOpen):
 
 
 class PortablePressure(NothingOpen):
+    """Stands for /proc/pressure where there is none."""
+
     def read(self) -> Pressure | None:
         return None
 
@@ -91,6 +95,8 @@ class PortablePaging(NothingOpen):
 
 
 class PortableLimits(NothingOpen):
+    """Stands for cgroup limits where there are none."""
+
     def read(self, pids: object) -> tuple[Limit, ...]:
         return ()
 
@@ -193,6 +199,7 @@ class PortableBiggest(NothingOpen):
 
 
 def biggest_processes(apart_from: Collection[int]) -> tuple[Process, ...]:
+    """The processes with the most resident memory, the largest first."""
     sizes: list[tuple[int, psutil.Process]] = []
     for process in psutil.process_iter():
         info = None if process.pid in apart_from else known(process.memory_info)
@@ -204,4 +211,5 @@ def biggest_processes(apart_from: Collection[int]) -> tuple[Process, ...]:
 
 
 def uptime_s(now_t: float) -> float:
+    """Since the machine was started."""
     return now_t - float(psutil.boot_time())

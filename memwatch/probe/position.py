@@ -1,7 +1,7 @@
 """Progress of a job that does not report it: the position in the largest file it reads.
 
-The links in /proc/PID/fd and the positions in fdinfo are read without a lock of the process. But the size of a file is
-asked of its file system, and one of the network, or one that a stopped process serves (FUSE), may never answer. So a
+The links in /proc/PID/fd and the positions in fdinfo are read without a lock of the process. But the size of a file
+comes from its file system, and one of the network, or one that a stopped process serves (FUSE), may never answer. So a
 guard looks in the background.
 """
 
@@ -26,6 +26,8 @@ MOST_FILES = 256
 
 @dataclass(frozen=True, slots=True)
 class Position:
+    """How far a job has read a file."""
+
     name: str
     done_bytes: int
     total_bytes: int

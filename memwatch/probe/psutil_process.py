@@ -37,12 +37,14 @@ def portable_stat(pid: int) -> Stat | None:
 
 
 def owner_of(pid: int) -> int | None:
+    """The user id of a process; None if it cannot be read."""
     process = opened(pid)
     ids = None if process is None else known(process.uids)
     return None if ids is None else int(ids.effective)
 
 
 def rss_bytes(pid: int) -> int | None:
+    """The resident memory of a process; None if it cannot be read."""
     process = opened(pid)
     info = None if process is None else known(process.memory_info)
     return None if info is None else int(info.rss)
@@ -70,6 +72,7 @@ def _stat(process: psutil.Process) -> Stat | None:
 
 
 def read_process(process: psutil.Process) -> Process | None:
+    """A process as a sample has it; None if it has ended."""
     with process.oneshot():
         return _read_process(process)
 
@@ -99,6 +102,7 @@ def _known_transfers(process: psutil.Process) -> Any:
 
 
 def opened(pid: int) -> psutil.Process | None:
+    """psutil's object for a process; None if there is no such process."""
     return known(lambda: psutil.Process(pid))
 
 
@@ -110,11 +114,13 @@ def known(read: Callable[[], _T]) -> _T | None:
 
 
 def group_and_session(pid: int) -> tuple[int, ...]:
+    """The process group and session of a process; empty if it has ended."""
     with suppress(OSError):
         return os.getpgid(pid), os.getsid(pid)
     return ()
 
 
 def with_descendants(pids: Collection[int]) -> list[int]:
+    """These processes and all below them."""
     below = [known(partial(start.children, recursive=True)) for pid in pids if (start := opened(pid))]
     return [*pids, *(process.pid for found in below for process in found or ())]

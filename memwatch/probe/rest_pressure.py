@@ -20,6 +20,8 @@ Stalls = tuple[int, int, int, int]  # memory some and full, io some and full, in
 
 
 class Neighbour:
+    """Another cgroup beside the job's, with its files kept open."""
+
     def __init__(self, folder: str) -> None:
         self._memory = KeptFile(f"{folder}/memory.pressure")
         self._io = KeptFile(f"{folder}/io.pressure")

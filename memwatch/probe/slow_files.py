@@ -21,6 +21,8 @@ COMMAND_CHARACTERS = 160
 
 @dataclass(frozen=True, slots=True)
 class FileRequest:
+    """Which files of a process to read."""
+
     key: Key
     folder: str  # of a thread that lives: the first one may have ended before the others
     image: bytes
@@ -89,6 +91,7 @@ def read_share(folder: str) -> ShareReading | None:
 
 
 def read_transfers(folder: str) -> Transfers | None:
+    """None if it may not be read: only the owner may."""
     text = read_file(f"{folder}/io")  # Only the owner may read it.
     if text is None:
         return None
@@ -98,10 +101,12 @@ def read_transfers(folder: str) -> Transfers | None:
 
 
 def shown_text(raw: bytes) -> str:
+    """Bytes from /proc as printable text."""
     return printable(raw.decode(errors="replace")).strip()
 
 
 def shortened(text: str) -> str:
+    """A command line, cut to what a screen shows."""
     return text if len(text) <= COMMAND_CHARACTERS else text[: COMMAND_CHARACTERS - 1] + "…"
 
 

@@ -61,6 +61,7 @@ def is_same_start(one_ticks: int, other_ticks: int) -> bool:
 
 
 def parse_stat(text: bytes) -> Stat:
+    """The content of /proc/PID/stat."""
     # The name may hold spaces, parentheses and newlines: it ends at the last parenthesis of all.
     opening, closing = text.index(b"("), text.rindex(b")")
     fields = text[closing + 2 :].split()

@@ -20,6 +20,8 @@ _MAGIC = re.compile(r"[*?[]")
 
 @dataclass(frozen=True, slots=True)
 class ObjectAddress:
+    """The parts of scheme://bucket/key."""
+
     scheme: str
     bucket: str
     key: str
@@ -66,6 +68,7 @@ def _has_query(text: str) -> bool:
 
 
 def join(folder: str, *names: str) -> str:
+    """An address below a folder, local or remote."""
     if is_remote(folder):
         return "/".join([folder.rstrip("/"), *names])
     return os.path.join(folder, *names)
@@ -80,15 +83,17 @@ def parent(address: str) -> str:
 
 
 def name_of(address: str) -> str:
+    """The last part of an address."""
     return posixpath.basename(address) if is_remote(address) else os.path.basename(address)
 
 
 def has_wildcard(text: str) -> bool:
+    """Whether a text is a pattern and not the name of one file."""
     return _MAGIC.search(text) is not None
 
 
 def fixed_prefix(pattern: str) -> str:
-    """The longest prefix of a key pattern up to a slash that has no wildcard: what a store is asked to list."""
+    """The longest prefix of a key pattern up to a slash that has no wildcard: what a store lists."""
     found = _MAGIC.search(pattern)
     head = pattern if found is None else pattern[: found.start()]
     return head[: head.rfind("/") + 1]

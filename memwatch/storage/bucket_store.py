@@ -35,6 +35,8 @@ _NOT_IMPLEMENTED = re.compile(r"\b501 Not Implemented\b")
 
 
 class BucketStore:
+    """A bucket of S3, Google Cloud or Azure, through obstore. Requests that fail for a moment are repeated."""
+
     def __init__(self, bucket_url: str, patience: Patience | None = None) -> None:
         self._patience = patience or Patience()
         self._obstore, self._store = open_bucket(bucket_url, self._patience)

@@ -14,6 +14,8 @@ from memwatch.whole_file import PartFile
 
 
 class LocalStore:
+    """Files. An upload is written beside its final name, or in a scratch folder, and renamed."""
+
     def glob(self, pattern: str) -> list[ObjectInfo]:
         return [self.info(path) for path in sorted(glob.glob(pattern, recursive=True))]
 

@@ -40,6 +40,7 @@ class Patience:
 
 
 def retried(patience: Patience, request: Callable[[], Any], is_transient: Callable[[Exception], bool]) -> Any:
+    """The answer of a request, repeated while its error may pass; else the last error is raised."""
     failures = 0
     while True:
         try:
@@ -58,10 +59,12 @@ def storage_error(doing: str, address: str, error: Exception, transient: bool = 
 
 
 def no_bucket(doing: str, address: str) -> MemwatchError:
+    """For an address whose bucket does not exist."""
     return MemwatchError(f"cannot {doing} {address}: there is no such bucket; make it, or correct the address")
 
 
 def reason(error: Exception) -> str:
+    """Why a request failed: the store's code or status, never its text, which may have secrets in it."""
     text = str(error)
     code = _CODE.search(text)
     status = _STATUS.search(text)

@@ -1,4 +1,4 @@
-"""What the rest of memwatch asks of storage, and which store answers for an address."""
+"""What memwatch needs of storage, files and buckets alike, and which store an address belongs to."""
 
 import io
 from collections.abc import Iterator
@@ -64,6 +64,7 @@ class Store(Protocol):
 
 
 def store_of(address: str) -> Store:
+    """The store that has this address. One for each bucket, kept."""
     if not is_remote(address):
         return _local()
     return _bucket(parse(address).bucket_url)

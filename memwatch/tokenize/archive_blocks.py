@@ -16,6 +16,9 @@ from memwatch.tokenize.stream_blocks import StreamBlocks
 
 
 class ArchiveBlocks:
+    """The blocks of all members of an archive, one member after the other. `cuts_of` has the cuts of each format. `at`
+    is where an earlier run stopped: what comes before it is read again and compared with its checksum."""
+
     def __init__(
         self,
         source: Input,

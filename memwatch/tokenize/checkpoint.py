@@ -71,6 +71,8 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
+    """Where a run stands: everything that the same command needs to resume it."""
+
     settings: dict[str, Any]
     inputs: list[dict[str, Any]]
     position: ReadPosition
@@ -108,11 +110,13 @@ def _fields(record: Any) -> dict[str, Any]:
 
 
 def save(checkpoint: Checkpoint, partial: Path) -> None:
+    """Replace the checkpoint of a partial run, in one step."""
     with whole_file(partial / "checkpoint.json") as file:
         file.write(checkpoint.to_json().encode())
 
 
 def load(partial: Path) -> Checkpoint | None:
+    """The checkpoint of a partial run; None if there is none. Raises MemwatchError if it cannot be read."""
     check_is_own(partial)
     try:
         return Checkpoint.from_json((partial / "checkpoint.json").read_text())
@@ -123,6 +127,7 @@ def load(partial: Path) -> Checkpoint | None:
 
 
 def make_partial_folder(partial: Path) -> None:
+    """Made for this user alone, because a run trusts what it finds there."""
     partial.mkdir(mode=0o700, exist_ok=True)
     check_is_own(partial)
     sync_folder(partial.parent)
@@ -141,6 +146,7 @@ def check_is_own(partial: Path) -> None:
 
 
 def drop_partial_folder(partial: Path) -> None:
+    """Remove a partial run's folder; does nothing if there is none."""
     check_is_own(partial)
     if partial.is_dir():
         # The checkpoint goes first: without it, the rest means nothing to anyone.

@@ -152,6 +152,7 @@ def _option(shard_by: str | None, mode: str | None) -> str:
 
 
 def request_from(options: Mapping[str, Any]) -> TokenizeRequest:
+    """The options of a command line as values; a vocabulary file is read for them. Raises UsageError."""
     output = FORMATS[options["kind"]]
     settings = TokenizeSettings(
         encoding=options["encoding"],
@@ -198,6 +199,7 @@ def val_settings(val: str, ratio: str | None) -> dict[str, Any]:
 
 
 def summary(result: "Result") -> str:
+    """What a finished run prints: tokens, files, time, and remarks."""
     totals = result.totals
     lines = [f"{format_count(totals.tokens)} tokens in {format_duration(totals.seconds)}, {', '.join(totals.engines)}"]
     shown = result.files if len(result.files) <= 6 else (*result.files[:3], None, *result.files[-2:])
@@ -222,4 +224,5 @@ def summary(result: "Result") -> str:
 
 
 def main() -> int:
+    """Run the command line of this process and return its exit code."""
     return invoke(tokenize, NAME, sys.argv[1:])

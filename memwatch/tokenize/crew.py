@@ -45,6 +45,7 @@ def import_for_workers() -> None:
 
 
 def process_name(role: str) -> str:
+    """What top and ps show for a process of a run."""
     return f"memwatch-{role}"
 
 
@@ -89,6 +90,9 @@ class CrewMember:
 
 
 class Crew:
+    """Starts the hasher and all workers at once, and the feeder when it is needed. `not_for_others` are descriptors
+    that the new processes close."""
+
     def __init__(
         self,
         plan: Plan,

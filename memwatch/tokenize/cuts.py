@@ -34,6 +34,8 @@ LOOK_BACK_BYTES = 2 * MOST_OVERLAPS
 
 @dataclass(frozen=True, slots=True)
 class BlockCut:
+    """Where a block ends. An inexact cut may change tokens beside it."""
+
     at: int
     inexact: bool = False
 
@@ -81,6 +83,8 @@ class Cuts(Protocol):
 
 
 class TextCuts:
+    """Cuts of a text: where the pre-tokenizer always divides it, or between documents. `whole_texts` are never cut."""
+
     def __init__(self, pretokenizer: str, separator: Separator | None, whole_texts: tuple[str, ...] = ()) -> None:
         self._safe = CutSearch(safe_cuts(pretokenizer, whole_texts))
         self._separator = separator

@@ -13,6 +13,8 @@ MOST_OVERLAPS = 4096
 
 
 class Separator(Protocol):
+    """What stands between two documents of a plain text, as --documents names it."""
+
     longest_bytes: int
 
     def split(self, text: bytes) -> list[bytes]: ...
@@ -40,6 +42,8 @@ class Separator(Protocol):
 
 
 class TextSeparator:
+    """A fixed text, such as `<|endoftext|>`."""
+
     def __init__(self, text: bytes) -> None:
         self._text = text
         self.longest_bytes = len(text)
@@ -107,6 +111,8 @@ class TextSeparator:
 
 
 class LineSeparator(TextSeparator):
+    """One document a line, with \\n or \\r\\n at its end."""
+
     def __init__(self) -> None:
         super().__init__(b"\n")
 
@@ -172,7 +178,7 @@ def _without_carriage_returns(parts: list[bytes]) -> list[bytes]:
 
 
 def separator_named(documents: str) -> Separator | None:
-    """The separator that `--documents` asks for in a plain text."""
+    """The separator that `--documents` names for a plain text."""
     match documents:
         case "auto" | "none":
             return None

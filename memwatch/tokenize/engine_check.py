@@ -37,6 +37,7 @@ CHECK_TEXTS = (
 
 
 def difference(engine: Engine, judge: Engine, texts: Sequence[str]) -> str | None:
+    """How an engine differs from the reference on some texts, in words; None if it does not."""
     marked = "".join(text + MARK.decode() for text in texts).encode()
     for text in texts:
         if not np.array_equal(engine.encode(text.encode()), judge.encode(text.encode())):
@@ -47,6 +48,7 @@ def difference(engine: Engine, judge: Engine, texts: Sequence[str]) -> str | Non
 
 
 def sampled_difference(engine: BlockEncoder, judge: BlockEncoder, blocks: Iterator[Block], name: str) -> str | None:
+    """The same for blocks of an input. What the reference cannot encode is left out."""
     for block in blocks:
         data = bytes(block.data)
         try:
@@ -59,6 +61,8 @@ def sampled_difference(engine: BlockEncoder, judge: BlockEncoder, blocks: Iterat
 
 
 def compared(encoding: Encoding, settings: TokenizeSettings, inputs: Sequence[Input]) -> str | None:
+    """How gigatoken differs from the reference, or fails, with this vocabulary and a sample of these inputs; None if it
+    gives the same tokens."""
     file = loadable_file(encoding)
     judge = reference_engine(encoding, file)
     try:
@@ -82,6 +86,7 @@ def compared(encoding: Encoding, settings: TokenizeSettings, inputs: Sequence[In
 
 
 def main() -> None:
+    """Answer the question on standard input."""
     question = json.load(sys.stdin)
     parts = question["encoding"]
     encoding = Encoding(**{**parts, "whole_texts": tuple(parts["whole_texts"])})

@@ -31,11 +31,14 @@ REFERENCES = {"tokenizer.json": "tokenizers", "sentencepiece": "sentencepiece"}
 
 @dataclass(frozen=True, slots=True)
 class EngineChoice:
+    """Which engine workers use, and a sentence for the user if it is not the fast one."""
+
     engine: EngineName
     note: str | None = None
 
 
 def reference_name(encoding: Encoding) -> str:
+    """The library whose tokens count for this kind of vocabulary."""
     return REFERENCES.get(encoding.kind, "tiktoken")
 
 

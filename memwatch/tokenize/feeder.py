@@ -29,6 +29,8 @@ def _row_ends(layout: BlockLayout) -> "array[int]":
 
 
 class Feeder:
+    """Answers each `Fill` with a block in that slot, or with `FeedEnded`."""
+
     def __init__(self, connection: Connection, slots: list[mmap.mmap], opener: BlockOpener) -> None:
         self._connection = connection
         self._slots = slots

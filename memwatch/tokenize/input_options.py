@@ -25,6 +25,7 @@ _OPTIONS = (
 
 
 def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator that gives a command these options."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

@@ -20,6 +20,8 @@ _LARGER_SEGMENTS = "a segment ends where its input file ends: use larger files, 
 
 
 class LikelySplit(NamedTuple):
+    """The tokens that each split will have."""
+
     train: Range
     val: Range
 
@@ -42,6 +44,7 @@ def likely_split(settings: TokenizeSettings, named: Range, of_val_file: Range | 
 
 
 def encoding_notes(settings: TokenizeSettings, encoding: Encoding) -> list[str]:
+    """Whether the usual loader reads tokens of this width."""
     needs = FORMATS[settings.format].needs
     if encoding.token_bytes in needs.token_bytes:
         return []

@@ -20,6 +20,7 @@ NAME = "manifest.json"
 
 
 def manifest_of(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Any]:
+    """From the last checkpoint of a run."""
     totals = checkpoint.totals
     return {
         "schema": SCHEMA,
@@ -54,10 +55,12 @@ def manifest_of(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Any]:
 
 
 def tokens_of(files: Iterable[FileRecord], split: Split) -> int:
+    """How many tokens the files of a split have together."""
     return sum(record.tokens for record in files if record.split == split)
 
 
 def save(manifest: dict[str, Any], partial: Path, folder: Path) -> None:
+    """Written in the partial folder and renamed, so that a manifest is always complete."""
     with whole_file(folder / NAME, partial / NAME) as file:
         file.write(json.dumps(manifest, indent=1).encode() + b"\n")
 

@@ -97,6 +97,8 @@ class Shrink(NamedTuple):
 
 
 class Ready(NamedTuple):
+    """From a worker: it has its engine. `note` is a sentence for the user, if there is one to show."""
+
     engine: str
     note: str | None
 
@@ -128,6 +130,8 @@ class Encoded(NamedTuple):
 
 
 class Written(NamedTuple):
+    """From a worker: the tokens of a block are in their place."""
+
     number: int
     writing_s: float
     waiting_s: float
@@ -236,16 +240,22 @@ class Hashed(NamedTuple):
 
 
 class Synced(NamedTuple):
+    """From the hasher: all files of a `Sync` are on disk. The hashes of their tokens, in the same order."""
+
     sha256: tuple[str, ...]
 
 
 class Finished(NamedTuple):
+    """From the hasher: a file is complete and on disk."""
+
     part: str
     size_bytes: int
     sha256: str
 
 
 class HashFailed(NamedTuple):
+    """From the hasher: why it cannot go on."""
+
     problem: str
     error_number: int | None
 
@@ -260,9 +270,11 @@ _NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
 
 
 def send(connection: Connection, message: Message) -> None:
+    """A number for the kind, then the fields: marshal does not know classes."""
     connection.send_bytes(marshal.dumps((_NUMBERS[type(message)], *message)))
 
 
 def receive(connection: Connection) -> Message:
+    """The next message, of its own kind again."""
     kind, *fields = marshal.loads(connection.recv_bytes())
     return _KINDS[kind](*fields)

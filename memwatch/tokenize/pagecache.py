@@ -22,6 +22,7 @@ if _sync_file_range is not None:
 
 
 def advise(fd: int, start: int, end: int, advice: str) -> None:
+    """posix_fadvise, where there is one. It is advice: an error changes nothing."""
     if hasattr(os, "posix_fadvise"):
         with suppress(OSError):
             os.posix_fadvise(fd, start, end - start, getattr(os, advice))

@@ -107,7 +107,7 @@ class Pipeline:
             self._selector.register(channel, selectors.EVENT_READ, channel)
 
     def run(self) -> None:
-        """Work to the end of the inputs. Raises Interrupted when asked to stop, with everything kept."""
+        """Work to the end of the inputs. Raises Interrupted at a request to stop, with everything kept."""
         self._signals.patient = True
         if self._crew.note is not None:
             self._progress.note(self._crew.note)

@@ -55,6 +55,8 @@ class ReadingMemory(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """How many workers there are, and the budget of each. The floor is for the one after a switch to shards."""
+
     workers: int
     worker_budget_bytes: int
     floor_budget_bytes: int
@@ -72,6 +74,7 @@ class Plan:
 def plan(
     max_memory_bytes: int | None, workers: int | None, cores: int, token_bytes: int, reading: ReadingMemory
 ) -> Plan:
+    """Raises UsageError if the limit is too small for the wanted number of workers."""
     limit = max_memory_bytes or DEFAULT_MAX_MEMORY_BYTES
     floor = WORKER_FLOOR_BYTES[token_bytes] + reading.worker_bytes
     for_workers = limit - COORDINATOR_BYTES - reading.once_bytes
@@ -149,6 +152,7 @@ def longest_document_bytes(encoding: Encoding, engine: str, free_bytes: int) -> 
 
 
 def cores_here() -> int:
+    """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -257,6 +257,7 @@ def _sentencepiece(data: bytes, name: str, eot: str | None) -> tuple[FoundVocabu
 
 
 def main() -> None:
+    """Write what was found as a line of JSON to standard output, then what gigatoken reads."""
     path, pretokenizer, eot = Path(sys.argv[1]), sys.argv[2] or None, sys.argv[3] or None
     answer: dict[str, Any]
     prepared = b""

@@ -14,6 +14,8 @@ from memwatch.tokenize.split_rule import RowGroup, SplitRule
 
 
 class RowBlocks:
+    """Blocks of rows of an input, from a position up to a row group. A row longer than a block is cut like a text."""
+
     def __init__(
         self,
         source: Input,

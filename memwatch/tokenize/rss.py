@@ -15,6 +15,7 @@ ANSWER_S = 1.0
 
 
 def rss_bytes(pid: int) -> int | None:
+    """The resident memory of a process now; None if it has ended."""
     if not IS_LINUX:
         from memwatch.probe import psutil_process
 

@@ -45,6 +45,8 @@ from memwatch.tokenize.vocabulary_file import encoding_of, loadable_file
 
 @dataclass(frozen=True, slots=True)
 class Result:
+    """A finished run, for its summary."""
+
     folder: Path
     files: tuple[FileRecord, ...]
     totals: Totals
@@ -52,6 +54,8 @@ class Result:
 
 
 class Session:
+    """One run of the command line. `channel` reaches the guard, if there is one."""
+
     def __init__(self, request: TokenizeRequest, channel: Channel | None, signals: Signals) -> None:
         self._request = request
         self._channel = channel

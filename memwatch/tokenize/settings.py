@@ -1,4 +1,4 @@
-"""What a tokenizer run was asked to do.
+"""What a tokenizer run is to do.
 
 `TokenizeSettings` decide what the output is: a partial run is resumed only under the same ones. `Resources` decide only
 how fast and in how much memory it is made, and may change from one attempt to the next.
@@ -32,6 +32,8 @@ DEFAULT_BAD_LIMIT = "0.01"
 
 @dataclass(frozen=True, slots=True)
 class TokenizeSettings:
+    """What decides the tokens and files of a run. A resumed run must have the same."""
+
     encoding: str = "gpt2"
     format: str = "bin"  # a name in formats/format_registry.py
     mode: Mode = "stream"
@@ -95,6 +97,8 @@ def _vocabulary_words(encoding: str | None, vocabulary: dict[str, Any] | None) -
 
 @dataclass(frozen=True, slots=True)
 class Resources:
+    """What a run may use. It changes neither tokens nor files."""
+
     engine: EngineName = "auto"
     workers: int | None = None
     max_memory_bytes: int | None = None

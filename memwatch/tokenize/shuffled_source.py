@@ -22,6 +22,8 @@ FED_BLOCK_BYTES = 1 * MIB
 
 @dataclass(frozen=True, slots=True)
 class Slice:
+    """A piece of an input that is read at once; a batch has many, from all over the inputs."""
+
     segment: Segment
     text_bytes: int
     file_bytes: int  # of the input's file, to measure progress by

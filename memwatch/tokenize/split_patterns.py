@@ -58,10 +58,12 @@ _BY_REGEXES = {(pattern.regex,): pattern.cuts for pattern in SPLIT_PATTERNS.valu
 
 
 def pattern_named(name: str) -> SplitPattern:
+    """By the name that --pretokenizer has, or an alias of it."""
     return SPLIT_PATTERNS[ALIASES.get(name, name)]
 
 
 def pattern_with(regex: str) -> SplitPattern | None:
+    """The known pattern with this regular expression, or None."""
     return next((pattern for pattern in SPLIT_PATTERNS.values() if pattern.regex == regex), None)
 
 

@@ -37,6 +37,8 @@ class RowGroup:
 
 
 class SplitRule:
+    """Which part of each input is for validation: a function of the settings and of positions alone."""
+
     def __init__(self, inputs: Sequence[Input], settings: TokenizeSettings) -> None:
         self._settings = settings
         self._before = [0]

@@ -19,6 +19,8 @@ FIRST_MARK_STRIDE_BYTES = 4 << 20
 
 
 class Tally:
+    """Counts each block once, in order. `totals` and `position` belong together, so a checkpoint can take both."""
+
     def __init__(
         self, inputs: list[Input], start: ReadPosition, totals: Totals, bad_limit: str, is_shuffled: bool = False
     ) -> None:

@@ -39,6 +39,8 @@ _EncodedMark = tuple[dict[str, Any], str, npt.NDArray[Any]]  # a mark, where it 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
+    """What was compared, and each difference in a sentence."""
+
     files: int
     tokens: int
     sampled_tokens: int

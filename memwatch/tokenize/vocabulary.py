@@ -89,6 +89,7 @@ ENCODINGS = {
 
 
 def encoding_named(name: str) -> Encoding:
+    """One of tiktoken's encodings. Raises UsageError for another name."""
     if name not in ENCODINGS:
         raise UsageError(f"unknown encoding {name!r}; choose one of {', '.join(ENCODINGS)}, or a vocabulary file")
     return ENCODINGS[name]
@@ -112,6 +113,7 @@ def is_at_hand(encoding: Encoding) -> bool:
 
 
 def is_genuine(ranks: bytes, encoding: Encoding) -> bool:
+    """Whether a rank file is what tiktoken itself would accept."""
     return hashlib.sha256(ranks).hexdigest() == encoding.vocabulary_sha256
 
 
@@ -138,6 +140,7 @@ def reference(encoding: Encoding, ranks: Path) -> "tiktoken.Encoding":
 
 
 def cache_folder() -> Path:
+    """For rank files and what was prepared from vocabulary files."""
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "memwatch"
 
 

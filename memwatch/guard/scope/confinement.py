@@ -152,7 +152,7 @@ class Confinement:
         return rest_of_machine(sample, None if own is None else own.path, self._rest_now)
 
     def was_refused(self, clock_s: float) -> bool:
-        """Whether systemd has not set the limit in time; then it is not asked again."""
+        """Whether systemd has not set the limit in time; then it is not requested again."""
         if not self.is_active or self._is_in_force or clock_s - self._began_s < PATIENCE_S:
             return False
         self._refused = "systemd did not set the limit"

@@ -1,4 +1,4 @@
-"""D-Bus messages: as much as it takes to ask systemd or a desktop for something and to understand the answer.
+"""D-Bus messages: as much as it takes to send a request to systemd or a desktop and to read the reply.
 
 A library for all of D-Bus takes 10 ms to load, which the job would have to wait for (jeepney; docs/MEASUREMENTS.md).
 """
@@ -23,6 +23,8 @@ Value = Any
 
 
 class MessageType(IntEnum):
+    """As the D-Bus specification numbers them."""
+
     CALL = 1
     RETURN = 2
     ERROR = 3
@@ -30,6 +32,8 @@ class MessageType(IntEnum):
 
 
 class Field(IntEnum):
+    """Header fields, as the D-Bus specification numbers them."""
+
     PATH = 1
     INTERFACE = 2
     MEMBER = 3
@@ -44,6 +48,8 @@ class DBusError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
+    """A received message."""
+
     kind: int
     fields: dict[int, Value]
     body: tuple[Value, ...]
@@ -59,6 +65,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Target:
+    """Whom a call is for."""
+
     destination: str
     path: str
     interface: str
@@ -67,6 +75,7 @@ class Target:
 def encode_call(
     serial: int, target: Target, member: str, signature: str, arguments: Sequence[Value], wants_reply: bool = True
 ) -> bytes:
+    """A method call as bytes."""
     fields: dict[int, tuple[str, Value]] = {
         Field.PATH: ("o", target.path),
         Field.DESTINATION: ("s", target.destination),
@@ -96,6 +105,7 @@ def encode(
 
 
 def message_length(head: bytes) -> int:
+    """Of the whole message, from its first HEADER_BYTES bytes."""
     order = _order(head)
     body, _, fields = struct.unpack_from(f"{order}III", head, 4)
     length = int(HEADER_BYTES + fields + -fields % 8 + body)

@@ -56,6 +56,7 @@ def find_place(
 
 
 def seek_place(proc_root: str = "/proc", sys_root: str = "/sys", run_root: str = "/run") -> Place | NoScope:
+    """As `find_place`, but returns why there is none instead of raising it."""
     try:
         return find_place(proc_root, sys_root, run_root)
     except NoScope as error:

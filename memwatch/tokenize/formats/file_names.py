@@ -11,11 +11,14 @@ from memwatch.tokenize.settings import Split, TokenizeSettings
 
 
 def names_a_split(text: str) -> bool:
+    """Whether a loader that looks for train or val in file names would find it here."""
     return re.search("train|val", text, re.IGNORECASE) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
+    """The names of a run's files: by format, with `stem` where the format has one."""
+
     format: str
     stem: str
     digits: int = 4  # of a shard's number; all names of a run have the same length, so that they sort as they are read

@@ -28,6 +28,8 @@ LONGEST_SEQUENCE_TOKENS = 2**31 - 1
 
 
 class MegatronFormat(OutputFormat):
+    """Documents are sequences, so a shard holds whole documents only."""
+
     name = "megatron"
     reader = "Megatron-LM"
     default_mode = "stream"

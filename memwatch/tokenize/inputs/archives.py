@@ -38,6 +38,7 @@ def archive_of(head: bytes, suffix: str) -> str | None:
 
 
 def format_of_member(source: Input, name: str, head: bytes, is_whole: bool) -> Kind:
+    """The format of a member, by its name and beginning. Raises MemwatchError for what needs a whole file."""
     inner = archive_of(head, "")
     kind = format_of(name, head, is_whole, source.input_format, source.any_bytes) if inner is None else "text"
     if inner is not None or FORMATS[kind].has_rows:
@@ -48,12 +49,14 @@ def format_of_member(source: Input, name: str, head: bytes, is_whole: bool) -> K
 
 
 class ArchiveMember(NamedTuple):
+    """A file inside an archive; `read` returns its unpacked bytes."""
+
     name: str  # the archive's and its own
     read: Callable[[int], bytes]
 
 
 def members_of(source: Input, stream: Stream) -> Generator[ArchiveMember, None, None]:
-    """All members with something in them, unpacked. Each must be read before the next is asked for."""
+    """All members with something in them, unpacked. Each must be read before the next."""
     found = _zip_members(source) if source.archive == "zip" else _tar_members(source.name, stream.read)
     for name, read in found:
         if _is_extra(name):

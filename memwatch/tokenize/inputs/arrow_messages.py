@@ -25,12 +25,16 @@ _HEADER_TYPE, _HEADER, _BODY_LENGTH = 1, 2, 3
 
 
 class SeekableFile(Protocol):
+    """As much of a file as reading messages takes."""
+
     def seek(self, offset: int, whence: int = 0, /) -> int: ...
 
     def read(self, size: int, /) -> bytes: ...
 
 
 class ArrowMessage(NamedTuple):
+    """One message of an Arrow file: where it lies, and what it is (SCHEMA, DICTIONARY, RECORD_BATCH)."""
+
     kind: int
     start: int
     end: int

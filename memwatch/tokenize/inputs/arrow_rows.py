@@ -25,6 +25,8 @@ COPIES_OF_A_BATCH = 2
 
 
 class ArrowRows:
+    """A RowReader of Arrow files and streams; each record batch is a row group."""
+
     knows_text_bytes = False  # A record batch has other columns, too.
 
     def __init__(

@@ -59,6 +59,7 @@ def expand(names: Iterable[str]) -> list[str]:
 
 
 def look_at(path: str, *, input_format: Kind | None = None, any_bytes: bool = False) -> Input:
+    """An input as it is now, with its format, packing and archive. Raises MemwatchError if it cannot be read."""
     if path == STANDARD_INPUT:
         seen, head, is_whole = _standard_input()
     elif is_remote(path):

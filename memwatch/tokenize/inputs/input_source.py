@@ -112,6 +112,8 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class InputStatus:
+    """What tells two versions of an input apart."""
+
     size_bytes: int
     modified_ns: int | None
     fingerprint: str
@@ -151,6 +153,7 @@ def fingerprint(fd: int, size: int) -> str:
 
 
 def object_info(address: str) -> ObjectInfo:
+    """Of an object in a bucket. Raises MemwatchError if there is none."""
     try:
         return store_of(address).info(address)
     except FileNotFoundError as error:

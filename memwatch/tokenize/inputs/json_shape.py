@@ -79,6 +79,7 @@ def field_names(record: dict[str, Any]) -> list[str]:
 
 
 def listed(names: Iterable[str]) -> str:
+    """'id, title, url and 3 more', for error messages."""
     shown = sorted(names)
     more = f" and {len(shown) - LISTED_FIELDS} more" if len(shown) > LISTED_FIELDS else ""
     return (", ".join(shown[:LISTED_FIELDS]) or "nothing") + more

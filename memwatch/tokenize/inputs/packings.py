@@ -135,6 +135,8 @@ def _zstd(file: PackedFile) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
+    """A compression format. `open` returns a reader of the unpacked bytes."""
+
     name: str
     suffixes: tuple[str, ...]
     magics: tuple[bytes, ...]
@@ -157,6 +159,7 @@ PACKINGS: dict[str, Packing] = {
 
 
 def packing_of(head: bytes) -> str | None:
+    """The packing of a file, by its first bytes; None if it has none."""
     return next((each.name for each in PACKINGS.values() if head.startswith(each.magics)), None)
 
 

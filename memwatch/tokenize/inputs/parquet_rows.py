@@ -26,6 +26,8 @@ USUAL_ROW_BYTES = 16 * KIB
 
 
 class ParquetRows:
+    """A RowReader of parquet files. Pages are read as they are needed, so memory stays small."""
+
     knows_text_bytes = True
 
     def __init__(

@@ -15,6 +15,8 @@ LINE_STEP_BYTES = 4 * MIB
 
 
 class PlainFile:
+    """A file or object that can be read from any byte on."""
+
     def __init__(self, source: Input) -> None:
         self.source = source
         self._size = source.size_bytes or 0

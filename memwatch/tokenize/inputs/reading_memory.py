@@ -20,6 +20,7 @@ USUAL_WINDOW_BYTES = 8 * MIB
 
 
 def reading_memory(inputs: list[Input], column: str) -> ReadingMemory:
+    """Of a run with these inputs. Of many files, some are looked at."""
     rows = [source for source in inputs if source.has_rows]
     is_fed = any(not source.is_plain for source in inputs)
     once = FEEDER_BYTES + max(map(_rows_bytes, some(rows), [column] * len(rows)), default=0)

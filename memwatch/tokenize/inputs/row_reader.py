@@ -58,6 +58,7 @@ class RowReader(Protocol):
 def open_rows(
     source: Input, column: str, row_group: int = 0, row: int = 0, stop_group: int | None = None
 ) -> RowReader:  # fmt: skip
+    """The rows of an input, from a row of a row group up to another group."""
     opened = FORMATS[source.kind].open_rows
     assert opened is not None
     return opened(source, column, row_group, row, stop_group)
@@ -145,6 +146,7 @@ def row_batch(group: int, row: int, array: Any, path: tuple[str, ...], name: str
 
 
 def too_long(name: str, group: int, row: int) -> MemwatchError:
+    """For a row whose text is larger than the longest record."""
     return MemwatchError(
         f"{name} has a row larger than {format_size(LONGEST_RECORD_BYTES)}, {place(group, row)}; "
         "--bad-records skip leaves it out"
@@ -152,8 +154,10 @@ def too_long(name: str, group: int, row: int) -> MemwatchError:
 
 
 def place(group: int, row: int) -> str:
+    """Where a row is, for error messages."""
     return f"in row group {group} at row {row}"
 
 
 def first_line(error: Exception) -> str:
+    """Of what a library says about an error; its other lines are for its developers."""
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
