@@ -18,7 +18,8 @@ If the others suffer as much while the job is paused, it is not the job's doing,
 
 from dataclasses import dataclass, replace
 
-from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step
+from memwatch.decide.action_state import ActionState
+from memwatch.decide.actions import Action, By, LadderSettings, OnPressure, Step
 from memwatch.decide.confine_history import SMALLEST_STEP_BYTES, SWAP_MARGIN_BYTES, Confined
 from memwatch.decide.forecast import Forecast
 from memwatch.decide.paused_job import resume_bytes

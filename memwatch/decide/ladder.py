@@ -27,11 +27,12 @@ they look like a hog until they end. So a job that grows towards the end of its 
   tried only when it is its turn, and it is not stopped while it waits for another run.
 - After a stop the job may go on growing for its checkpoint as long as half of the reserve is kept.
 
-The caller sends the signals: `next_action` proposes, `is_confirmed` checks again, and `actions.after` gives the state
-that follows from what was carried out.
+The caller sends the signals: `next_action` proposes, `is_confirmed` checks again, and `after` (action_state.py) returns
+the state that follows from what was carried out.
 """
 
-from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step
+from memwatch.decide.action_state import ActionState
+from memwatch.decide.actions import Action, By, LadderSettings, OnPressure, Step
 from memwatch.decide.confine import confined_action
 from memwatch.decide.confine_history import Confined
 from memwatch.decide.forecast import Forecast

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step
+from memwatch.decide.action_state import ActionState
+from memwatch.decide.actions import Action, By, LadderSettings, OnPressure, Step
 from memwatch.decide.forecast import Forecast
 from memwatch.decide.thresholds import Level, Thresholds, assess, is_thrashing
 from memwatch.decide.turns import Turn

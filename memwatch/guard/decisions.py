@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, after, observed, thresholds_for
+from memwatch.decide.action_state import ActionState, after, observed
+from memwatch.decide.actions import Action, By, LadderSettings, OnPressure, thresholds_for
 from memwatch.decide.confine import confined_verdict
 from memwatch.decide.confine_history import Confined
 from memwatch.decide.forecast import Forecast, next_interval_s

@@ -18,12 +18,11 @@ Nothing here raises because of a disk or a folder: a guard that cannot publish g
 import json
 import os
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from memwatch.decide.turns import GuardedRun, RunState
-from memwatch.errors import printable
+from memwatch.decide.turns import GuardedRun
+from memwatch.guard.published_run import from_json, to_json
 from memwatch.journal.liveness import GuardId
 from memwatch.on_linux import IS_LINUX
 from memwatch.probe.stat import read_stat
@@ -35,9 +34,6 @@ MOST_BYTES = 2048
 MOST_FILES = 500  # that are looked at: a folder full of junk must not take the guard's time
 MOST_RUNS = 50
 MOST_PARENTS = 200
-MOST_CHARACTERS = 64
-MOST_PATH_CHARACTERS = 512
-MOST_MEMORY_BYTES = 1 << 50
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # NONBLOCK: a named pipe must not keep the guard waiting.
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -72,7 +68,7 @@ class Registry:
 
     def publish(self, run: GuardedRun) -> bool:
         """Replaces the file. False: it could not be written."""
-        data = json.dumps(_to_json(run) | {"guard": self._guard.as_json()}).encode()
+        data = json.dumps(to_json(run) | {"guard": self._guard.as_json()}).encode()
         if len(data) > MOST_BYTES:
             return False
         for folder in [None, *self._folders]:
@@ -140,7 +136,7 @@ class Registry:
             return None
         if self._owner_of(guard.pid) != owner_uid:
             return None
-        return _from_json(published, guard.pid, guard.start_ticks, is_stranger=owner_uid not in (0, os.geteuid()))
+        return from_json(published, guard.pid, guard.start_ticks, is_stranger=owner_uid not in (0, os.geteuid()))
 
     def _owner_of(self, pid: int) -> int | None:
         if not IS_LINUX:
@@ -219,59 +215,3 @@ def _read_published(folder_fd: int, name: str) -> tuple[dict[str, object], int] 
     finally:
         os.close(fd)
     return (published, status.st_uid) if isinstance(published, dict) else None
-
-
-def _to_json(run: GuardedRun) -> dict[str, object]:
-    return {
-        "run": run.run_id[:MOST_CHARACTERS],
-        "command": run.command[:MOST_CHARACTERS],
-        "state": run.state.value,
-        "job_bytes": run.job_bytes,
-        "peak_bytes": run.peak_bytes,
-        "grew_s": run.grew_s,
-        "resumed_s": run.resumed_s,
-        "room": run.room,
-        "cgroups": list(run.cgroups),
-    }
-
-
-def _from_json(value: dict[str, object], pid: int, start_ticks: int, is_stranger: bool) -> GuardedRun | None:
-    """None if it is not plausible."""
-    now_s = time.monotonic()
-    state, room, paths = value.get("state"), value.get("room"), value.get("cgroups")
-    job_bytes, peak_bytes = _memory(value.get("job_bytes")), _memory(value.get("peak_bytes"))
-    if state not in list(RunState) or job_bytes is None or peak_bytes is None or not _is_path(room):
-        return None
-    if not isinstance(paths, list) or len(paths) > 2 or not all(map(_is_path, paths)):
-        return None
-    return GuardedRun(
-        run_id=_name(value.get("run"), ""),
-        command=_name(value.get("command")),
-        start_ticks=start_ticks,
-        pid=pid,
-        state=RunState(str(state)),
-        job_bytes=job_bytes,
-        peak_bytes=max(peak_bytes, job_bytes),
-        grew_s=_clock(value.get("grew_s"), now_s),
-        resumed_s=_clock(value.get("resumed_s"), now_s),
-        room=str(room),
-        cgroups=tuple(map(str, paths)),
-        is_stranger=is_stranger,
-    )
-
-
-def _memory(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value <= MOST_MEMORY_BYTES else None
-
-
-def _clock(value: object, now_s: float) -> float | None:
-    """A time that was; not one to come, which would be "just now" for ever."""
-    return float(value) if isinstance(value, int | float) and 0 <= value <= now_s else None
-
-
-def _name(value: object, otherwise: str = "?") -> str:
-    return printable(value)[:MOST_CHARACTERS] if isinstance(value, str) and value else otherwise
-
-
-def _is_path(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= MOST_PATH_CHARACTERS

@@ -6,7 +6,8 @@ changes that matters to others, and theirs are read only while it can matter, bo
 
 from collections.abc import Sequence
 
-from memwatch.decide.actions import ActionState, By
+from memwatch.decide.action_state import ActionState
+from memwatch.decide.actions import By
 from memwatch.decide.forecast import Forecast
 from memwatch.decide.history import HOST
 from memwatch.decide.reserve import Reserve

@@ -7,17 +7,8 @@ squeezes the page cache that programs run from, and they read it back, over and 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from memwatch.decide.actions import (
-    Action,
-    ActionState,
-    By,
-    LadderSettings,
-    OnPressure,
-    Step,
-    after,
-    observed,
-    thresholds_for,
-)
+from memwatch.decide.action_state import ActionState, after, observed
+from memwatch.decide.actions import Action, By, LadderSettings, OnPressure, Step, thresholds_for
 from memwatch.decide.forecast import Forecast, next_interval_s
 from memwatch.decide.ladder import interval_s, is_confirmed, next_action
 from memwatch.decide.monitor import Monitor

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step, after
+from memwatch.decide.action_state import ActionState, after
+from memwatch.decide.actions import Action, By, LadderSettings, OnPressure, Step
 from memwatch.decide.confine import (
     confined_limit_bytes,
     confined_verdict,

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from itertools import pairwise
 
-from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step
+from memwatch.decide.action_state import ActionState
+from memwatch.decide.actions import Action, By, LadderSettings, OnPressure, Step
 from memwatch.decide.fill_windows import ForecastConfidence
 from memwatch.decide.forecast import Forecast, Rates, forecast
 from memwatch.decide.history import History

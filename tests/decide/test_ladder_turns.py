@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from memwatch.decide.actions import Action, ActionState, By, LadderSettings, OnPressure, Step, after, observed
+from memwatch.decide.action_state import ActionState, after, observed
+from memwatch.decide.actions import Action, By, LadderSettings, OnPressure, Step
 from memwatch.decide.forecast import Forecast
 from memwatch.decide.ladder import next_action
 from memwatch.decide.thresholds import Level, Need
