@@ -78,7 +78,7 @@ class Confined:
 
     @property
     def is_swap_out(self) -> bool:
-        """Nothing more may go to swap: at its limit, the kernel would kill the job."""
+        """Whether nothing more may go to swap: at its limit, the kernel would kill the job."""
         margin = max(self.swap_growth_bytes_s * SWAP_MARGIN_S, SWAP_MARGIN_BYTES)
         return self.swap_left_bytes <= margin
 

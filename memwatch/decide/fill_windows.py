@@ -96,7 +96,7 @@ def soonest(found: Iterable[RoomFill], at_least: ForecastConfidence, span_s: flo
 
 
 def _has_shrunk(earlier: Point, latest: Point, name: str) -> bool:
-    """By more than a machine at rest moves to and fro."""
+    """Whether a room has shrunk by more than a machine at rest moves to and fro."""
     if name not in earlier.rooms:
         return False  # a limit that has just come
     room = latest.rooms[name]

@@ -130,7 +130,8 @@ def forecast(history: History, reserve_of: ReserveOf, debts: Mapping[str, int] |
 
 
 def next_interval_s(forecast: Forecast) -> float:
-    """Until the next sample: short enough that even the fastest hog is seen several times before headroom ends."""
+    """How long to wait until the next sample: so short that even the fastest hog is seen several times before headroom
+    ends."""
     interval_s = SLOWEST_INTERVAL_S
     if forecast.headroom_bytes is None:
         interval_s = UNKNOWN_INTERVAL_S
@@ -159,7 +160,7 @@ def _job_fill(history: History, latest: Point, fill: RoomFill | None) -> float |
 
 
 def _job_share(history: History, latest: Point, since: Point | None, fill: RoomFill) -> float | None:
-    """Of what the room has lost since then, as of two readings of the job: what was lost later is nobody's yet.
+    """The job's share of what the room has lost since then, up to the last reading of the job.
 
     A large job is read less often than its room. None if the last reading is too old to say anything of now.
     """
@@ -200,7 +201,7 @@ def _job_rate(latest: Point, earlier: Point | None) -> float | None:
 
 
 def _rates(history: History, latest: Point) -> tuple[Rates, Rates]:
-    """Of the whole machine, and of the job alone."""
+    """The rates of the whole machine, and of the job alone."""
     earlier = history.before(RATES_S, SHORTEST_RATES_S)
     if earlier is None:
         return Rates(), Rates()

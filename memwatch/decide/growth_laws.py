@@ -47,7 +47,7 @@ def laws_of(edge: Edge) -> list[GrowthLaw]:
 
 
 def quantile(weighted: Sequence[tuple[float, float]], share: float) -> float:
-    """Of sorted (value, weight), with weights that add up to 1; between two neighbours in a straight line."""
+    """A quantile of sorted (value, weight), with weights that add up to 1; linear between two neighbours."""
     passed, before, before_value = 0.0, 0.0, weighted[0][0]
     for value, weight in weighted:
         middle = passed + weight / 2

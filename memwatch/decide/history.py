@@ -37,7 +37,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What is kept of a sample."""
+    """What the history keeps of a sample."""
 
     clock_s: float
     rooms: dict[str, Room]
@@ -74,13 +74,13 @@ class History:
             self._thin()
 
     def nothing_moved_until(self, clock_s: float) -> None:
-        """By then everything was as in the latest sample; so what is seen next has happened since."""
+        """Note that everything was as in the latest sample until then; so what is seen next has happened since."""
         if self._points and clock_s > self._times[-1]:
             self._points.append(replace(self._points[-1], clock_s=clock_s, job_read_s=clock_s))
             self._times.append(clock_s)
 
     def forget(self) -> None:
-        """After a time without samples: an average over it says nothing about now."""
+        """Drop all points, after a time without samples: an average over it says nothing about now."""
         self._points.clear()
         self._times.clear()
 

@@ -100,7 +100,8 @@ def is_confirmed(
 
 
 def interval_s(state: ActionState, settings: LadderSettings, forecast: Forecast, usual_s: float) -> float:
-    """Until the next sample: a job that uses up an allowance, or comes to where it stopped before, is sampled often."""
+    """How long to wait until the next sample: a job that uses up an allowance, or comes to where it stopped before, is
+    sampled often."""
     if state.paused_s is not None:
         return min(usual_s, SLOWEST_TRY_INTERVAL_S) if state.paused_by == By.GUARD else usual_s
     hold_at = state.safe_headroom_bytes if state.hold_again_bytes is None else state.hold_again_bytes
@@ -152,7 +153,7 @@ def _while_running(
 
 
 def _may_confine(state: ActionState, settings: LadderSettings) -> bool:
-    """Once requested, the limit is in force within moments; until then the job is held like any other."""
+    """Whether to confine it. The limit comes into force moments later; until then the job is held like any other."""
     return settings.on_pressure == OnPressure.AUTO and settings.can_confine and state.confined_s is None
 
 

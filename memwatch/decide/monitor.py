@@ -34,7 +34,7 @@ class Monitor:
         self._history.nothing_moved_until(clock_s)
 
     def forget(self) -> None:
-        """After a time in which nothing was sampled: an average over it says nothing about now."""
+        """Drop the history, after a time in which nothing was sampled: an average over it says nothing about now."""
         self._history.forget()
 
 

@@ -46,7 +46,7 @@ class _Mark:
 
 
 class WholeRun:
-    """Of one job: samples and progress in, the outlook for the whole run out."""
+    """The outlook for the whole run of one job, from samples and progress."""
 
     def __init__(self) -> None:
         self._marks: list[_Mark] = []

@@ -17,7 +17,7 @@ def reason(forecast: Forecast, thresholds: Thresholds, need: Need) -> str:
 
 
 def subsiding(words: str) -> str:
-    """Of a level that lasts although nothing calls for it any more."""
+    """The reason of a level that lasts although nothing calls for it any more."""
     return f"subsiding: {words}"
 
 

@@ -31,7 +31,7 @@ LEVEL_NAMES = tuple(level.name.lower() for level in Level)  # as journals have t
 
 
 class Signal(StrEnum):
-    """What speaks for a level."""
+    """A kind of evidence for a level."""
 
     HEADROOM = "headroom"
     SWAP = "swap"
@@ -174,7 +174,7 @@ def is_thrashing(forecast: Forecast, thresholds: Thresholds) -> bool:
 
 
 def is_the_jobs(forecast: Forecast, thresholds: Thresholds) -> bool:
-    """Is the job itself what reads pages back, or waits for them? Not if nobody knows.
+    """Whether the job itself reads pages back, or waits for them; False if that is unknown.
 
     A job that waits and does not fault is a victim.
     """
@@ -212,7 +212,7 @@ def _room_level(forecast: Forecast, thresholds: Thresholds, strained: bool) -> L
 
 
 def _is_sure(forecast: Forecast, thresholds: Thresholds) -> bool:
-    """Is it time to warn of growth that is sure?"""
+    """Whether it is time to warn of growth that is sure."""
     sure_s, ahead_s = forecast.sure_seconds_left, thresholds.warn_ahead_s(forecast)
     if thresholds.held_s is not None and forecast.job_explains and forecast.proven_seconds_left is None:
         ahead_s = min(ahead_s, thresholds.held_s * thresholds.slow_part(forecast))

@@ -36,7 +36,7 @@ class Decider:
         self._needed_s = dict.fromkeys(Level, float("-inf"))  # when each level was last called for
 
     def use(self, thresholds: Thresholds) -> None:
-        """From now on; the level stays as it is until a forecast calls for another."""
+        """Use these from now on; the level stays as it is until a forecast calls for another."""
         self._thresholds = thresholds
         self._to_stay = thresholds.to_stay()
 

@@ -64,7 +64,7 @@ class AttachSocket:
 
 
 def connect(journal_path: str) -> Channel:
-    """As a view. Raises MemwatchError if there is no guard to join."""
+    """Connect to the guard of a run as a view. Raises MemwatchError if there is none."""
     line = socket.socket(socket.AF_UNIX)
     try:
         _in_folder(socket_path(journal_path), line.connect)
@@ -85,7 +85,7 @@ def socket_path(journal_path: str) -> str:
 
 
 def _is_left_behind(path: str) -> bool:
-    """Of a guard that was killed, whose journal is written on: a socket, and nobody listens."""
+    """Whether a socket is there to which nobody listens: its guard was killed."""
     with socket.socket(socket.AF_UNIX) as line:
         try:
             _in_folder(path, line.connect)
@@ -97,7 +97,7 @@ def _is_left_behind(path: str) -> bool:
 
 
 def _bind(listener: socket.socket, path: str) -> None:
-    """With its permissions from the first moment on: there is none at which others could come in."""
+    """Bind with the final permissions, so that there is no moment in which others could connect."""
     if IS_LINUX:
         os.fchmod(listener.fileno(), 0o600)
         _in_folder(path, listener.bind)

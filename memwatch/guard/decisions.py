@@ -87,7 +87,7 @@ class Decisions:
         self.state = after(self.state, action, now_s, by, self._settings)
 
     def interval_s(self, outlook: Forecast) -> float:
-        """Until the next sample."""
+        """How long to wait until the next sample."""
         if self.confined is not None and self.state.paused_s is None:
             return self._fixed_interval_s or CONFINED_INTERVAL_S
         return self._fixed_interval_s or ladder_interval_s(
@@ -119,5 +119,6 @@ class Decisions:
 
 
 def _ends_soon(outlook: Forecast) -> bool:
-    """However little that is to be believed. A busy machine always moves memory that would last for minutes."""
+    """Whether headroom may end soon, with any confidence. A busy machine always moves memory that would last for
+    minutes."""
     return outlook.seconds_left is not None and outlook.seconds_left <= USUAL.watch_s

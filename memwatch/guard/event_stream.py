@@ -106,7 +106,7 @@ class EventStream:
 
     @property
     def peak_job_bytes(self) -> int | None:
-        """So far."""
+        """The job's peak memory so far."""
         return self._journal.peak_job_bytes
 
     def exit(self, job_exit: JobExit, code: int, by: By | None, **more: object) -> None:

@@ -62,7 +62,7 @@ def extra_descriptors() -> list[int]:
 
 
 def open_descriptors() -> list[int]:
-    """Of this process. Raises OSError."""
+    """The descriptors that this process has open. Raises OSError."""
     return [int(name) for name in os.listdir("/proc/self/fd" if IS_LINUX else "/dev/fd")]
 
 

@@ -126,7 +126,7 @@ class JobChannel:
         self._hang_up()
 
     def _take(self, channel: Channel) -> None:
-        """Of a caller. It is turned away while another one is connected."""
+        """Accept a connection. It is closed if another one is connected."""
         if self._reader is not None:
             self._reader.read_remaining()  # A late guard does not know yet that the last one has gone.
             if self._reader.channel.is_open:

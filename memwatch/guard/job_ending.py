@@ -31,7 +31,7 @@ class KernelKills:
         self._rose_s = float("-inf")
 
     def look(self, sample: Sample) -> None:
-        """With every sample."""
+        """Called with every sample: note whether the count has risen."""
         count = None if sample.paging is None else sample.paging.oom_kills
         if count is not None and self._count is not None and count > self._count:
             self._rose_s = sample.clock_s
@@ -77,7 +77,7 @@ class JobEnding:
             self._stopped_by = by
 
     def kill_runaway(self, culprit: Runaway) -> None:
-        """Once: a process that goes on to grow although it is paused."""
+        """Kill, once, a process that goes on to grow although it is paused."""
         if culprit.process.pid in self._killed:
             return
         self._killed.add(culprit.process.pid)
@@ -86,7 +86,7 @@ class JobEnding:
         self._events.action(Action(Step.KILL, culprit.reason), By.GUARD, result, None)
 
     def kill_newborn(self) -> None:
-        """At every sample: once the job is killed, also what was born while the rest was being killed."""
+        """Called at every sample: after a kill, also kill what was started while the rest was being killed."""
         if self._killed_s is None:
             return
         new = [process for process in self.alive() if process.pid not in self._killed]

@@ -77,5 +77,5 @@ class JobOutput:
 
 
 def set_size(fd: int, rows: int, columns: int) -> None:
-    """Of a terminal. The job receives SIGWINCH."""
+    """Set the size of a terminal. The job receives SIGWINCH."""
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("4H", rows & 0xFFFF, columns & 0xFFFF, 0, 0))

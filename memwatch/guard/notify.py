@@ -28,7 +28,7 @@ class Notifier:
         self._connections: list[Connection | None] = []
 
     def warn(self, text: str) -> None:
-        """Of what is minutes away: the danger itself is shown when it comes."""
+        """Show a warning of what is minutes away; `danger` follows when it comes."""
         self._connections.append(notify("memwatch: this run will not fit into memory", text))
 
     def danger(self, reason: str) -> None:

@@ -75,7 +75,7 @@ def give_order(guard: socket.socket, config: GuardConfig, command: list[str]) ->
 
 
 def wait_for_order(view: socket.socket) -> GuardOrder | None:
-    """In the guard. None: the front exited before it sent an order."""
+    """Called in the guard. None: the front exited before it sent an order."""
     head, fds, _, _ = socket.recv_fds(view, LENGTH.size, 2)
     for fd in fds:
         os.set_inheritable(fd, False)
@@ -88,7 +88,7 @@ def wait_for_order(view: socket.socket) -> GuardOrder | None:
 
 
 def _exactly(line: socket.socket, size: int) -> bytes:
-    """Less only where it ends."""
+    """Read exactly so many bytes; fewer only if the other side closes."""
     received = b""
     while len(received) < size and (data := line.recv(size - len(received))):
         received += data

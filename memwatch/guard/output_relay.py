@@ -34,7 +34,7 @@ class OutputRelay:
             self._events.output_tail(self._output.tail)
 
     def finish(self) -> None:
-        """At the job's end."""
+        """Called at the job's end: pass on what is still in the terminal, and journal the tail."""
         if self._output is not None:
             self._output.read_remaining()
             self.pass_on()

@@ -159,7 +159,7 @@ class Registry:
         return self._is_related[key]
 
     def _parents_of(self, pid: int) -> list[int]:
-        """The nearest first."""
+        """The pids above a process, the nearest first."""
         parents: list[int] = []
         while (
             len(parents) < MOST_PARENTS
@@ -193,7 +193,7 @@ def _make_folder(path: str) -> None:
 
 
 def _replace(folder_fd: int, name: str, data: bytes) -> None:
-    """At once: a reader sees the old file or the new one."""
+    """Write the file in one step: a reader sees the old one or the new one."""
     with whole_file(name, f".{name}.new", folder_fd=folder_fd, durable=False) as file:
         os.fchmod(file.fileno(), 0o644)  # Guards of other users read it, whatever the umask.
         file.write(data)

@@ -26,7 +26,7 @@ class Views:
         self._readers.append(MessageReader(self._selector, channel, self._handle, time.monotonic))
 
     def open_attach_socket(self, journal_path: str, greeting: Callable[[], list[Event]]) -> None:
-        """From now on views can attach. `greeting` is what each of them gets first."""
+        """Let views attach from now on. `greeting` is what each of them gets first."""
         try:
             attach_socket = AttachSocket(journal_path)
         except OSError:

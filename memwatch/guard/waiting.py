@@ -41,7 +41,8 @@ class Waiting:
         self._sample_due_s = time.monotonic()
 
     def was_too_long(self) -> bool:
-        """Somebody has stopped the guard (SIGSTOP), or the machine has stood still: what the guard knows is old."""
+        """Whether a sample is long overdue: somebody has stopped the guard (SIGSTOP), or the machine has stood still.
+        What the guard knows is old then."""
         return time.monotonic() - self._sample_due_s > LATE_S
 
     def wait(self, seconds: float) -> None:

@@ -96,7 +96,7 @@ class Watchers:
         self._processes = [_WatcherProcess(COMMAND_LINES[0])]
 
     def add_second(self) -> None:
-        """Once the job has started, which need not wait for it."""
+        """Called once the job has started, which need not wait for it."""
         with suppress(OSError):  # No room for another process.
             self._processes.append(_WatcherProcess(COMMAND_LINES[1]))
             self._inform(self._processes[-1])
@@ -149,7 +149,7 @@ class Watchers:
                 self._inform(process)
 
     def wake(self, stopped: Collection[int]) -> None:
-        """Somebody has stopped them."""
+        """Send SIGCONT to watchers that somebody has stopped."""
         for process in self._processes:
             if process.pid in stopped:
                 process.wake()

@@ -97,7 +97,7 @@ class Details:
         self._background.start(lambda: self._read(processes))
 
     def added(self, processes: tuple[Process, ...]) -> tuple[Process, ...]:
-        """With what is known; a process whose command line is not keeps its name."""
+        """The processes, with the command lines and transfers that are known."""
         return tuple(map(self._with_details, processes))
 
     def close(self) -> None:

@@ -64,7 +64,7 @@ class GpuReader:
         return None if self._silent else self._latest
 
     def read_now(self, job_pids: Collection[int]) -> None:
-        """On the thread, or without one by `read`."""
+        """Read the driver and wait for it. Called by the thread, or by `read` where there is none."""
         nvidia = () if self._nvidia is None else self._nvidia.read(job_pids)
         amd = self._amd.read(first_index=len(nvidia or ()))
         self._latest = amd or None if nvidia is None else nvidia + amd

@@ -19,7 +19,7 @@ from memwatch.probe.stat import Stat
 
 @dataclass(frozen=True, slots=True)
 class JobTotals:
-    """Of all processes of the job, those that have ended among them."""
+    """Sums over all processes of the job, those that have ended among them."""
 
     major_faults: int | None
     off_disk_bytes: int | None  # None: nothing could be read yet
@@ -46,7 +46,7 @@ class Members:
         self.totals = JobTotals(0, None, 0, 0)
 
     def processes(self, readings: list[Reading], clock_s: float) -> tuple[Process, ...]:
-        """As a sample has them. `readings` are of all processes of the job, parents before children."""
+        """The job's processes as a sample has them. `readings` has all of them, parents before children."""
         members = [self._member(reading) for reading in readings]
         self._forget_ended(members)
         self._hold(members)

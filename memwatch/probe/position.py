@@ -34,7 +34,7 @@ class Position:
 
 
 class InputPosition:
-    """Of one job, read repeatedly. With `in_background`, a result is available one `look` later."""
+    """The position of one job, read repeatedly. With `in_background`, a result is available one `look` later."""
 
     def __init__(self, proc_root: str = "/proc", in_background: bool = False) -> None:
         self._proc_root = proc_root

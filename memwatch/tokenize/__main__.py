@@ -1,4 +1,4 @@
-"""The job's process."""
+"""The tokenizer's process, `python -m memwatch.tokenize`: the job behind `memwatch run tokenize`."""
 
 import os
 import signal

@@ -18,12 +18,12 @@ T = TypeVar("T")
 
 
 def apart_if_remote(addresses: Iterable[str], call: Callable[[], T]) -> T:
-    """In a process of its own if any of the addresses is in a bucket."""
+    """The result of `call`, in a process of its own if any of the addresses is in a bucket."""
     return apart(call) if any(map(is_remote, addresses)) else call()
 
 
 def apart(call: Callable[[], T]) -> T:
-    """Errors that are sentences are raised here again."""
+    """The result of `call` in a forked process. A MemwatchError that it raises there is raised here again."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:

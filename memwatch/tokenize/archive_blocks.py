@@ -96,4 +96,4 @@ class _MemberText:
         return self._file.read(size)
 
     def close(self) -> None:
-        """The archive stays open."""
+        """Does nothing: the archive stays open for its next member."""

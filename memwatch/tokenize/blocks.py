@@ -45,7 +45,7 @@ class ReadPosition:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "ReadPosition":
-        """Also from what earlier versions wrote, which had more to say about the split."""
+        """Fields that earlier versions wrote and this one does not know are left out."""
         return cls(**{name: data[name] for name in cls.__dataclass_fields__ if name in data})
 
 

@@ -105,7 +105,7 @@ class Checkpoint:
 
 
 def _fields(record: Any) -> dict[str, Any]:
-    """Of a dataclass, without the copies of `asdict`, which take longer than all the rest of a checkpoint."""
+    """The fields of a dataclass, without the copies of `asdict`, which take longer than the rest of a checkpoint."""
     return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
@@ -134,7 +134,7 @@ def make_partial_folder(partial: Path) -> None:
 
 
 def check_is_own(partial: Path) -> None:
-    """In a folder where others may write, what stands in the partial folder's place may lead anywhere."""
+    """Raise if the partial folder is a link or another user's: where others may write, it could lead anywhere."""
     try:
         status = partial.lstat()
     except FileNotFoundError:

@@ -33,7 +33,7 @@ class CrewSize:
         self._room_since_s: float | None = None
 
     def reduce(self) -> None:
-        """As little memory as will do: one worker and small blocks. The others leave when their work is done."""
+        """Go on with one worker and small blocks, the least memory. The others leave when their work is done."""
         self._crew.shrink()
         self._is_small, self._room_since_s = True, None
         self._tasks.block_bytes = self._tasks.task_bytes = min(FLOOR_BLOCK_BYTES, self._full_bytes[0])

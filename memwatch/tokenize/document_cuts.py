@@ -57,5 +57,5 @@ def cuts_for(encoding: Encoding, separator: Separator | None) -> Cuts:
 
 
 def sampling_cuts(encoding: Encoding) -> TextCuts:
-    """Near enough for pieces that are only counted, or that two engines encode alike."""
+    """Cuts that need not be safe: for pieces that are only counted, or that two engines encode alike."""
     return TextCuts(encoding.pretokenizer or "gpt2", separator=None)

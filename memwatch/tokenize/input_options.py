@@ -32,5 +32,5 @@ def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def readable_inputs() -> str:
-    """For help texts."""
+    """All formats and packings that are read, in words for help texts."""
     return f"{', '.join(FORMATS)}, plain or compressed ({', '.join(PACKINGS)}), also in tar and zip archives"

@@ -24,7 +24,7 @@ class Signals:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (*ASK_TO_STOP, ASK_FOR_SHARDS))
 
     def install(self) -> None:
-        """Again after a library has put its own handlers there."""
+        """Install the handlers again, after a library has put its own there."""
         self.wakeup.install()
 
     def _note(self, number: int, frame: FrameType | None) -> None:

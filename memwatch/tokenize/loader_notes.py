@@ -27,7 +27,7 @@ class LikelySplit(NamedTuple):
 
 
 def likely(tokens: float, is_packed: bool) -> Range:
-    """From the sample that a run takes before it starts."""
+    """The range of a number of tokens that a run has sampled before it starts."""
     off = PACKED_OFF if is_packed else SAMPLE_OFF
     return Range(tokens, tokens * (1 - SAMPLE_OFF), tokens * (1 + off))
 
@@ -55,7 +55,7 @@ def encoding_notes(settings: TokenizeSettings, encoding: Encoding) -> list[str]:
 
 
 def expected_notes(settings: TokenizeSettings, expected: LikelySplit) -> list[str]:
-    """Before the start."""
+    """What the usual loader will not read, known before the start from the expected numbers of tokens."""
     needs = FORMATS[settings.format].needs
     return [*_val_note(settings, expected, needs), *_train_note(settings, expected.train, needs)]
 
@@ -125,7 +125,7 @@ def segment_notes(settings: TokenizeSettings, text_bytes: Iterable[int]) -> list
 def finished_notes(
     settings: TokenizeSettings, train: Iterable[int], val: Iterable[int], by_segment: bool = False
 ) -> list[str]:
-    """Of the files that were made, by their numbers of tokens."""
+    """What the usual loader will not read of the files that were made, given their numbers of tokens."""
     needs = FORMATS[settings.format].needs
     trained, validated = list(train), list(val)
     notes = []

@@ -20,7 +20,7 @@ NAME = "manifest.json"
 
 
 def manifest_of(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Any]:
-    """From the last checkpoint of a run."""
+    """The content of manifest.json, from the last checkpoint of a run."""
     totals = checkpoint.totals
     return {
         "schema": SCHEMA,

@@ -11,7 +11,7 @@ _SHA256_OF_NOTHING = hashlib.sha256().hexdigest()
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A complete file."""
+    """A complete file: `part` is its name in the partial folder, `name` its final one."""
 
     name: str
     part: str

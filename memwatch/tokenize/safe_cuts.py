@@ -56,7 +56,7 @@ PRETOKENIZERS = tuple(_RULES)
 
 @cache
 def safe_cuts(pretokenizer: str, whole_texts: tuple[str, ...] = ()) -> re.Pattern[bytes]:
-    """By the rules that never cut one of these texts."""
+    """The rules of a pre-tokenizer, with `whole_texts` never cut."""
     texts = [text.encode() for text in whole_texts]
     return re.compile(b"|".join(rule for rule in _RULES[pretokenizer] if not _cuts_any(rule, texts)))
 

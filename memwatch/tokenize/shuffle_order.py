@@ -36,7 +36,8 @@ def key_of(seed: int, *numbers: int) -> int:
 
 
 class Permutation:
-    """Of the numbers below a size: a Feistel network over the next power of four, walked until it meets one of them."""
+    """A permutation of the numbers below a size: a Feistel network over the next power of four, repeated until it gives
+    one of them."""
 
     def __init__(self, size: int, seed: int) -> None:
         self._size = size

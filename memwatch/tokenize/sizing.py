@@ -50,7 +50,7 @@ class Expected:
 def expected_marks(
     opener: BlockOpener, encoding: Encoding, encoder: "BlockEncoder"
 ) -> tuple[tuple[int, float], ...] | None:
-    """Of all inputs; None if one of them is standard input. Called in a worker."""
+    """Marks for `Expected` of all inputs; None if one of them is standard input. Called in a worker."""
     inputs = opener.inputs
     if any(source.size_bytes is None for source in inputs):
         return None

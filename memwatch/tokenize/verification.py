@@ -1,4 +1,4 @@
-"""Is a finished folder what its manifest says, and are its tokens what the reference makes of the input?"""
+"""Verifies a finished folder: files that match the manifest, and tokens that match the reference."""
 
 import random
 from collections.abc import Iterator

@@ -19,7 +19,7 @@ from memwatch.guard.scope.dbus_message import (
 
 
 class Connection:
-    """To `path`, a Unix socket. Nothing takes longer than until `deadline_s` (monotonic)."""
+    """A connection to `path`, a Unix socket. Nothing takes longer than until `deadline_s` (monotonic)."""
 
     def __init__(self, path: str, deadline_s: float) -> None:
         self._deadline_s = deadline_s

@@ -105,7 +105,7 @@ def encode(
 
 
 def message_length(head: bytes) -> int:
-    """Of the whole message, from its first HEADER_BYTES bytes."""
+    """The length of a whole message, from its first HEADER_BYTES bytes."""
     order = _order(head)
     body, _, fields = struct.unpack_from(f"{order}III", head, 4)
     length = int(HEADER_BYTES + fields + -fields % 8 + body)

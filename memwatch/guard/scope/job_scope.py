@@ -66,7 +66,7 @@ class JobScope:
         self.facts = ScopeFacts(missing=None if isinstance(place, Place) else str(place))
 
     def take_in(self, pid: int, machine: Sample, reserve: Reserve) -> None:
-        """Before the process runs; `machine` is how things stand now. What came of it is in `facts`."""
+        """Move a process into a new scope, before it runs; `machine` is a sample of now. `facts` has the result."""
         if self._place is None:
             return
         limit_bytes = _wanted_bytes(machine, [], reserve)
@@ -100,7 +100,7 @@ class JobScope:
         return self._cgroup_folder
 
     def seen(self, sample: Sample, reserve: Reserve) -> Sample:
-        """With it known of the scope's limit that it keeps a part of the reserve itself."""
+        """The sample, with `kept_bytes` in the scope's own limit: the part of the reserve that it keeps itself."""
         own = self.own_limit(sample)
         if self._place is None or own is None:
             return sample
@@ -139,7 +139,7 @@ class JobScope:
             connection.send(_MANAGER, "SetUnitProperties", "sba(sv)", self._name, True, asked, wants_reply=False)
 
     def close(self) -> None:
-        """Of the way to systemd, not of the scope, which lives as long as what is in it."""
+        """Close the connections to systemd. The scope lives as long as what is in it."""
         self._close_older(float("inf"))
 
     def _close_older(self, than_s: float) -> None:
@@ -193,7 +193,7 @@ class JobScope:
 
 
 def _wanted_bytes(sample: Sample, own: list[Limit], reserve: Reserve) -> int | None:
-    """From all the room that there is outside the scope."""
+    """The limit that follows from the room outside the scope; None if that is unknown."""
     outside = _outside(sample, own)
     if outside.available_bytes is None or outside.capacity is None:
         return None

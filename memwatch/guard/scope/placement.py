@@ -64,7 +64,7 @@ def seek_place(proc_root: str = "/proc", sys_root: str = "/sys", run_root: str =
 
 
 def _in_slice(path: str, folder: str, run_root: str, user_id: int) -> tuple[Place, list[str]]:
-    """And the steps of our path that the job would leave behind."""
+    """The place, and the steps of our path that the job would leave behind."""
     login = f"/user.slice/user-{user_id}.slice/"
     manager = f"{login}user@{user_id}.service/"
     users_socket = f"{run_root}/user/{user_id}/systemd/private"

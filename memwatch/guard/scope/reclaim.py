@@ -33,7 +33,7 @@ class Reclaimer:
         return self._background.start(lambda: self._reclaim(size_bytes))
 
     def stop(self) -> None:
-        """After the chunk that is under way."""
+        """Stop after the chunk that is under way."""
         self._stopping = True
 
     def _reclaim(self, size_bytes: int) -> None:

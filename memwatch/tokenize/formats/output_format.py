@@ -1,4 +1,4 @@
-"""What an output format is."""
+"""What an output format defines: names, header, index, defaults, and what its usual loader needs."""
 
 import re
 from dataclasses import dataclass

@@ -30,7 +30,8 @@ _ATTRIBUTES = (
 
 
 def archive_of(head: bytes, suffix: str) -> str | None:
-    """By the beginning of the unpacked file. The oldest tar files have no magic; they are recognised by name."""
+    """The kind of archive, by the beginning of the unpacked file; None if it is none. The oldest tar files have no
+    magic; they are recognised by name."""
     if head.startswith(_ZIP_MAGICS):
         return "zip"
     is_tar = head[257:262] == b"ustar" or (suffix == ".tar" and len(head) >= BLOCK_BYTES)

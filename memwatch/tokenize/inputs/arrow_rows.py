@@ -13,6 +13,7 @@ from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.row_reader import (
     BATCH_BYTES,
     MOST_ROWS_A_BATCH,
+    PyarrowRows,
     RowBatch,
     find_text_column,
     first_line,
@@ -24,7 +25,7 @@ from memwatch.tokenize.inputs.row_reader import (
 COPIES_OF_A_BATCH = 2
 
 
-class ArrowRows:
+class ArrowRows(PyarrowRows):
     """A RowReader of Arrow files and streams; each record batch is a row group."""
 
     knows_text_bytes = False  # A record batch has other columns, too.
@@ -48,21 +49,6 @@ class ArrowRows:
             self._file.close()
             raise
         self._batches = self._from(row_group, row, stop_group)
-
-    @property
-    def file_position(self) -> int:
-        return self._file.position
-
-    def next(self) -> RowBatch | None:
-        try:
-            return next(self._batches, None)
-        except MemwatchError:
-            raise
-        except Exception as error:  # pyarrow raises several kinds.
-            raise MemwatchError(f"{self._name} is damaged {place(self._group, 0)}: {first_line(error)}") from error
-
-    def close(self) -> None:
-        self._file.close()
 
     def group_sizes(self) -> list[tuple[int, int]]:
         return [(each.end - each.start, each.rows) for each in self._groups]

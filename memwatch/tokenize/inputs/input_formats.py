@@ -102,6 +102,6 @@ def recognised(name: str, head: bytes, is_whole: bool) -> Kind:
 
 
 def suffix_of(name: str) -> str:
-    """Of the name without the suffix of its packing, in lower case."""
+    """The suffix of a name without that of its packing, in lower case."""
     path = PurePath(name.lower())
     return PurePath(path.stem).suffix if packing_named(path.name) else path.suffix

@@ -120,7 +120,7 @@ class InputStatus:
 
 
 class Checksum:
-    """Of the text that was read of an input: a resumed run compares it with what the checkpoint has (resume_check.py).
+    """A checksum of the text that was read of an input, which a resumed run compares (resume_check.py).
 
     CRC-32 by isal runs at 9 GB/s here (SHA-256 at 1.5), and the checksums of two neighbouring pieces give that of both,
     so workers compute them in any order. It recognises damage and edits; nobody is expected to forge it.
@@ -153,7 +153,7 @@ def fingerprint(fd: int, size: int) -> str:
 
 
 def object_info(address: str) -> ObjectInfo:
-    """Of an object in a bucket. Raises MemwatchError if there is none."""
+    """Size and version of an object in a bucket. Raises MemwatchError if there is none."""
     try:
         return store_of(address).info(address)
     except FileNotFoundError as error:

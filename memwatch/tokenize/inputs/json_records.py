@@ -184,7 +184,7 @@ class JsonRecords:
         return None if found is None else found.start()
 
     def _end_of_long_record(self) -> int:
-        """Nothing of it is kept."""
+        """Read to the end of a record that is longer than the longest, and keep nothing of it."""
         depth, in_string, number = 0, False, f"record {self._number} at byte {self._origin + self._at}"
         while True:
             found = (_REST_OF_STRING if in_string else _TO_BRACKET).match(self._data, self._at)

@@ -12,10 +12,10 @@ from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.row_reader import (
     BATCH_BYTES,
     MOST_ROWS_A_BATCH,
+    PyarrowRows,
     RowBatch,
     find_text_column,
     first_line,
-    place,
     row_batch,
 )
 
@@ -25,7 +25,7 @@ COPIES_OF_A_PAGE = 5
 USUAL_ROW_BYTES = 16 * KIB
 
 
-class ParquetRows:
+class ParquetRows(PyarrowRows):
     """A RowReader of parquet files. Pages are read as they are needed, so memory stays small."""
 
     knows_text_bytes = True
@@ -58,22 +58,6 @@ class ParquetRows:
             )
         except Exception as error:
             raise MemwatchError(f"{self._name} is broken or not a parquet file: {first_line(error)}") from error
-
-    @property
-    def file_position(self) -> int:
-        return self._file.position
-
-    def next(self) -> RowBatch | None:
-        try:
-            return next(self._batches, None)
-        except MemwatchError:
-            raise
-        except Exception as error:  # pyarrow raises several kinds, and OSError for some broken pages.
-            where = place(self._group, self._row)
-            raise MemwatchError(f"{self._name} is damaged {where}: {first_line(error)}") from error
-
-    def close(self) -> None:
-        self._file.close()
 
     def group_sizes(self) -> list[tuple[int, int]]:
         try:

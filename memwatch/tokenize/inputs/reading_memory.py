@@ -20,7 +20,7 @@ USUAL_WINDOW_BYTES = 8 * MIB
 
 
 def reading_memory(inputs: list[Input], column: str) -> ReadingMemory:
-    """Of a run with these inputs. Of many files, some are looked at."""
+    """What a run with these inputs needs. Of many files, some are looked at."""
     rows = [source for source in inputs if source.has_rows]
     is_fed = any(not source.is_plain for source in inputs)
     once = FEEDER_BYTES + max(map(_rows_bytes, some(rows), [column] * len(rows)), default=0)
@@ -31,7 +31,7 @@ def reading_memory(inputs: list[Input], column: str) -> ReadingMemory:
 
 
 def some(sources: list[Input]) -> list[Input]:
-    """Of many, a few stand for all."""
+    """At most about MOST_FILES_LOOKED_AT of the inputs, spread over all of them."""
     return sources[:: max(len(sources) // MOST_FILES_LOOKED_AT, 1)]
 
 

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from memwatch.errors import MemwatchError
 from memwatch.model.units import MIB, format_size
+from memwatch.storage.object_file import ObjectFile
 from memwatch.tokenize.cuts import LONGEST_RECORD_BYTES
+from memwatch.tokenize.inputs.byte_streams import ReadOnce
 from memwatch.tokenize.inputs.input_formats import FORMATS
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.json_shape import listed
@@ -53,6 +55,33 @@ class RowReader(Protocol):
         """The sum of a column of whole numbers; None if there is none, or if the time is over before its end."""
 
     def close(self) -> None: ...
+
+
+class PyarrowRows:
+    """What the readers of parquet and Arrow files have in common. They make `_batches`, an iterator over the file, and
+    keep the place of the next batch for error messages."""
+
+    _name: str
+    _file: ReadOnce | ObjectFile
+    _batches: Iterator[RowBatch]
+    _group: int
+    _row = 0
+
+    @property
+    def file_position(self) -> int:
+        return self._file.position
+
+    def next(self) -> RowBatch | None:
+        try:
+            return next(self._batches, None)
+        except MemwatchError:
+            raise
+        except Exception as error:  # pyarrow raises several kinds, and OSError for some broken pages.
+            where = place(self._group, self._row)
+            raise MemwatchError(f"{self._name} is damaged {where}: {first_line(error)}") from error
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def open_rows(
@@ -159,5 +188,5 @@ def place(group: int, row: int) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """Of what a library says about an error; its other lines are for its developers."""
+    """The first line of a library's error; its other lines are for the library's developers."""
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
