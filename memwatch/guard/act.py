@@ -98,12 +98,14 @@ class Actor:
         return ActionResult(reached, _result(reached, refused, "sent SIGTERM"))
 
     def kill(self) -> ActionResult:
+        """Send SIGKILL to every process of the job."""
         killed, refused = self._send(self._alive(), signal.SIGKILL)
         if self.is_paused:
             self.resume()  # For those that could not be killed.
         return ActionResult(killed, _result(killed, refused, "killed"))
 
     def kill_one(self, process: Process) -> ActionResult:
+        """Send SIGKILL to a single process."""
         killed, refused = self._send([process], signal.SIGKILL)
         return ActionResult(killed, _result(killed, refused, "killed"))
 

@@ -52,9 +52,11 @@ class ActionRunner:
         self._pause_again_s = float("-inf")
 
     def may_run(self, action: Action) -> bool:
+        """False for a pause soon after one that reached nobody."""
         return action.step != Step.PAUSE or time.monotonic() >= self._pause_again_s
 
     def run(self, action: Action, by: By) -> None:
+        """Carry out an action, then report and remember what came of it."""
         result = self._result_of(action, by)
         if action.step == Step.CONFINE:
             asked = format_size(self._memory.confinement.asked_bytes)

@@ -43,6 +43,7 @@ class Decisions:
         return self._settings.can_shard
 
     def job_can_shard(self) -> None:
+        """The job has reported that it can."""
         self._settings = replace(self._settings, can_shard=True)
 
     def switch(self, is_on: bool) -> None:
@@ -57,6 +58,7 @@ class Decisions:
         return self._settings.can_confine
 
     def allow_confine(self, is_possible: bool) -> None:
+        """Called when that changes: a scope, free swap, a refusal of systemd."""
         self._settings = replace(self._settings, can_confine=is_possible)
 
     def observe(self, sample: Sample, confined: Confined | None, debts: Mapping[str, int]) -> tuple[Forecast, Verdict]:
@@ -76,6 +78,7 @@ class Decisions:
         return outlook, verdict
 
     def next_action(self, verdict: Verdict, outlook: Forecast, turn: Turn) -> Action | None:
+        """What the ladder calls for now; None: nothing."""
         return next_action(self.state, self._settings, verdict, outlook, turn=turn, confined=self.confined)
 
     def confirms(self, action: Action, fresh: Sample) -> bool:
@@ -84,6 +87,7 @@ class Decisions:
         return is_confirmed(action, self.state, self._settings, outlook, confined=self.confined)
 
     def note_action(self, action: Action, by: By, now_s: float) -> None:
+        """The action was carried out."""
         self.state = after(self.state, action, now_s, by, self._settings)
 
     def interval_s(self, outlook: Forecast) -> float:

@@ -31,6 +31,7 @@ class EventStream:
         self.guard_state: Event = {"t": time.time(), "event": "guard", "is_on": True, "can": []}
 
     def start(self, t: float, limits: dict[str, object], containment: dict[str, object], **more: object) -> None:
+        """The first event of the run, with limits and containment."""
         event = self._journal.start(limits, containment, t, **more)
         self._views.send(event | {"diagnose_as": self._run_name(self._journal.path), "journal": self._journal.path})
         self._report_journal_problem()  # At once: a short job has no sample.
@@ -52,6 +53,7 @@ class EventStream:
             self._views.send(verdict_event)
 
     def action(self, action: Action, by: By, result: ActionResult, deadline_in_s: float | None) -> None:
+        """`deadline_in_s` is how long a pause may last, if it has a deadline."""
         next_step = None if action.next_step is None else action.next_step.value
         more = {"reason": action.reason, "deadline_in_s": deadline_in_s, "next": next_step}
         if action.is_brief:
@@ -60,9 +62,11 @@ class EventStream:
         self._views.send(event)
 
     def progress(self, message: dict[str, object]) -> None:
+        """What the job reports, as it came."""
         self._views.send(self._journal.progress(message))
 
     def nodes(self, message: dict[str, object]) -> None:
+        """What a run on several machines reports of them."""
         self._views.send(self._journal.nodes(message))
 
     @property
@@ -74,6 +78,7 @@ class EventStream:
         self._views.send(self._journal.need(facts))
 
     def note(self, text: str) -> None:
+        """A sentence for the views alone."""
         self._views.send({"t": time.time(), "event": "note", "text": text})
 
     def output(self, text: str) -> None:
@@ -101,6 +106,7 @@ class EventStream:
         self._views.send({"t": time.time(), "event": "stopping", "processes": named})
 
     def know_peak(self, job_bytes: int | None) -> None:
+        """A peak that the kernel has counted, which samples may have missed."""
         if job_bytes is not None:
             self._journal.know_peak(job_bytes)
 
@@ -110,6 +116,7 @@ class EventStream:
         return self._journal.peak_job_bytes
 
     def exit(self, job_exit: JobExit, code: int, by: By | None, **more: object) -> None:
+        """The last event; the journal is closed with it."""
         self._views.send(self._journal.exit(code, job_exit.signal, None if by is None else by.value, None, **more))
         self._journal.close()
 

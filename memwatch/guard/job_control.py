@@ -35,6 +35,7 @@ class JobControl:
         self._carry_out = carry_out
 
     def forward(self, number: int, to_group: bool) -> None:
+        """Send a signal to the job's first process or to its group."""
         if not IS_LINUX and self._actor.is_paused and number in (*ENDING, signal.SIGTSTP):
             # What waits for a paused job is not seen there (pause_watch.py).
             self._carry_out(Action(Step.RESUME, PauseEnd.ENDING.value), By.USER)

@@ -38,6 +38,7 @@ class KernelKills:
         self._count = count
 
     def happened_by(self, clock_s: float) -> bool:
+        """Whether the count has risen within the last seconds."""
         return clock_s - self._rose_s <= LATELY_S
 
 
@@ -66,6 +67,7 @@ class JobEnding:
         return not self.alive()
 
     def alive(self) -> list[Process]:
+        """The job's processes that have not ended."""
         return [process for process in self._processes() if process.state not in "ZX"]
 
     def note_action(self, step: Step, by: By, result: ActionResult) -> None:

@@ -24,6 +24,7 @@ class OutputRelay:
         return float("inf") if self._output is None else self._output.due_s
 
     def pass_on(self) -> None:
+        """Send to the views what has come since the last call."""
         if self._output is not None:
             for piece in self._output.pieces(time.monotonic()):
                 self._events.output(piece)
@@ -49,6 +50,7 @@ class OutputRelay:
         return self._output is not None
 
     def unread(self) -> tuple[str, bool]:
+        """What came since the last call, to look for progress in; and whether its beginning is missing."""
         return ("", False) if self._output is None else self._output.unread()
 
     def resize(self, rows: int, columns: int) -> None:

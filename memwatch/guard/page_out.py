@@ -42,6 +42,7 @@ class PageOut:
         return self._freed_bytes
 
     def begin(self, sample: Sample | None, clock_s: float) -> None:
+        """Called at every pause; does nothing if the job is paused already."""
         if self._began_s is not None:
             return
         self._began_s, self._ranges = clock_s, None
@@ -51,11 +52,13 @@ class PageOut:
             self._out_before = {name: room.swapped_bytes for name, room in rooms.items()}
 
     def end(self) -> None:
+        """Stop paging out: the job runs on."""
         self._began_s = None
         self._ranges = None
         self._reclaimer.stop()
 
     def follow(self, sample: Sample, is_wanted: bool) -> None:
+        """Called at every sample of a pause: page out the next chunk, if it is wanted and swap has room."""
         if self._began_s is None or sample.memory is None:
             return
         self._freed_bytes = max(sample.job_swap_bytes - self._swap_before_bytes, 0)

@@ -38,6 +38,7 @@ class PauseWatch:
             self._pending_before = {pid: pending_signals(pid) for pid in new_pids}
 
     def end(self, sample: Sample) -> PauseEnd | None:
+        """What has ended the pause from outside; None if it lasts."""
         waiting = self._signals_since_pause(sample)
         if waiting & set(ENDING):
             return PauseEnd.ENDING

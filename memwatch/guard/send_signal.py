@@ -70,6 +70,7 @@ class ProcessHandle:
         return self._fd
 
     def send(self, number: signal.Signals) -> None:
+        """Does nothing if the process has gone."""
         with suppress(OSError):
             if self._fd is not None:
                 signal.pidfd_send_signal(self._fd, number)

@@ -51,6 +51,7 @@ class StandIn:
         return not follows_job
 
     def job_was_continued(self) -> None:
+        """Continue the front, which has stopped with the job."""
         if self._is_suspended or self._has_stopped_job:
             self._continue_front()
 

@@ -23,6 +23,7 @@ class Views:
         self._attach_socket: AttachSocket | None = None
 
     def add(self, channel: Channel) -> None:
+        """Send events to a view from now on, and read its commands."""
         self._readers.append(MessageReader(self._selector, channel, self._handle, time.monotonic))
 
     def open_attach_socket(self, journal_path: str, greeting: Callable[[], list[Event]]) -> None:
@@ -48,6 +49,7 @@ class Views:
         self._selector.register(attach_socket, selectors.EVENT_READ, admit)
 
     def send(self, event: Event) -> None:
+        """To all views; those that have gone are forgotten."""
         for reader in self._readers:
             reader.channel.send(event)
         self._forget_the_gone()

@@ -46,6 +46,7 @@ class Waiting:
         return time.monotonic() - self._sample_due_s > LATE_S
 
     def wait(self, seconds: float) -> None:
+        """Wait this long, or until the wait is cut short, and serve whoever sends something meanwhile."""
         self._sample_due_s = deadline_s = time.monotonic() + seconds
         while True:
             for key, _ in self._selector.select(max(self._next_due_s(deadline_s) - time.monotonic(), 0)):

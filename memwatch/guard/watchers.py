@@ -111,11 +111,13 @@ class Watchers:
         self._send(self._paused)
 
     def will_stop(self, processes: "Iterable[Process]") -> None:
+        """Called before SIGSTOP is sent to these processes, so that a watcher can continue them."""
         text = "".join(f"stop {process.pid} {process.start_ticks}\n" for process in processes)
         self._stopped += text
         self._send(text)
 
     def all_continued(self) -> None:
+        """Nothing is stopped any more."""
         self._paused = self._stopped = ""
         self._send("clear\n")
 

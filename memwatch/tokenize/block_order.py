@@ -56,10 +56,12 @@ class BlockOrder:
         return not self.holds and self._tally.is_written(self._next_to_count)
 
     def assign(self, number: int, member: CrewMember) -> None:
+        """A worker gets this block, to encode or to write."""
         self._owners[number] = member
         member.tasks += 1
 
     def take(self, message: Encoded | BlockFailed) -> None:
+        """A block has come back from its worker, perhaps before its turn."""
         self._early[message.number] = message
 
     def place(self) -> None:

@@ -36,10 +36,12 @@ class Checkpointing:
         self.due_s = time.monotonic() + self._interval_s
 
     def begin(self) -> None:
+        """Remember where the run stands, and have the hasher put all up to there on disk."""
         self._begun = (self._tally.position, self._tally.snapshot())
         self._outputs.request_state()
 
     def finish(self, sha256: tuple[str, ...]) -> None:
+        """Write the checkpoint. `sha256` has the hashes of the growing files, in their order."""
         assert self._begun is not None
         (position, totals), self._begun = self._begun, None
         state = self._outputs.state_of(sha256)

@@ -73,6 +73,7 @@ class CrewMember:
             self.lost()
 
     def lost(self) -> NoReturn:
+        """Raise Broken with how the process ended."""
         _, status = os.waitpid(self.pid, 0)
         self.pid = -1
         code = os.waitstatus_to_exitcode(status)
@@ -82,6 +83,7 @@ class CrewMember:
         )
 
     def end(self) -> None:
+        """Kill it and wait for its end; does nothing if it has ended."""
         self.connection.close()
         if self.pid > 0:
             os.kill(self.pid, signal.SIGKILL)  # Ours, and not waited for yet: the pid cannot be another's.
@@ -133,6 +135,8 @@ class Crew:
         return len(self.workers) >= self._plan.workers
 
     def hire(self, check_engine: bool = False) -> CrewMember:
+        """Start another worker."""
+
         def be_worker(connection: Connection) -> None:
             from memwatch.tokenize import worker
 
@@ -159,6 +163,7 @@ class Crew:
                     raise MemwatchError(problem)
 
     def start_feeder(self) -> CrewMember:
+        """The feeder, started if there is none yet."""
         if self.feeder is None:
             self.feeder = self._forked("feeder", self._be_feeder)
         return self.feeder
@@ -174,6 +179,7 @@ class Crew:
         Hasher(connection).work()
 
     def least_busy(self) -> CrewMember | None:
+        """The worker that gets the next task; None if all have enough."""
         # Nobody works before the first has found the engine to be right.
         if self.engine is None:
             return None
@@ -194,14 +200,17 @@ class Crew:
         self.workers[0].send(Shrink(self._plan.worker_budget_bytes))
 
     def empty_slot(self, slot: int) -> None:
+        """Give the memory of a slot back to the system."""
         if hasattr(mmap, "MADV_REMOVE"):
             self._slots[slot].madvise(mmap.MADV_REMOVE)
 
     def rss_bytes(self) -> int:
+        """The resident memory of the run's processes together."""
         pids = [os.getpid(), *(member.pid for member in self.members)]
         return sum(rss_bytes(pid) or 0 for pid in pids if pid > 0)
 
     def end(self) -> None:
+        """End all processes of the run."""
         for member in self.members:
             member.end()
         self.workers, self.feeder = [], None

@@ -41,6 +41,7 @@ class CrewSize:
             self.dismiss_if_done(member)
 
     def dismiss_if_done(self, member: CrewMember) -> None:
+        """End a worker that is to leave and has nothing left to do."""
         if member.is_leaving and not member.tasks:
             self._unwatch(member)
             self._crew.workers.remove(member)

@@ -42,6 +42,7 @@ class Feeder:
         self._next: Block | None = None
 
     def work(self) -> None:
+        """Until the coordinator closes the connection."""
         while True:
             match receive(self._connection):
                 case Feed(start, stop_group, block_bytes):
@@ -111,6 +112,7 @@ class FedBlocks:
         return not self._blocks
 
     def start(self, feed: Feed) -> None:
+        """Have the feeder read a segment, into all slots that are free."""
         if self._crew.feeder is None:
             self._watch(self._crew.start_feeder())
         assert self._crew.feeder is not None
@@ -120,9 +122,11 @@ class FedBlocks:
             self._crew.feeder.send(Fill(self._free_slots.popleft()))
 
     def add(self, block: SlotTask) -> None:
+        """The feeder has filled a slot."""
         self._blocks.append(block)
 
     def next(self) -> SlotTask | None:
+        """The next block to encode; None if there is none."""
         return self._blocks.popleft() if self._blocks else None
 
     def release(self, slot: int, length: int) -> None:

@@ -29,6 +29,7 @@ class GrowingFile:
     reported: int = 0  # bytes that the hasher knows of
 
     def end(self, items: int) -> int:
+        """The offset in the file after so many items."""
         return self.header_bytes + items * self.item_bytes
 
     @property

@@ -3,7 +3,7 @@ and of the finished files."""
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memwatch.model.ranges import Range
 from memwatch.model.units import format_count
@@ -11,6 +11,9 @@ from memwatch.tokenize.formats.format_registry import FORMATS
 from memwatch.tokenize.formats.output_format import LoaderNeeds
 from memwatch.tokenize.settings import TokenizeSettings
 from memwatch.tokenize.vocabulary import Encoding
+
+if TYPE_CHECKING:
+    from memwatch.tokenize.sizing import Expected
 
 # A ratio beyond this is no advice: the text is too short.
 LARGEST_ADVISED_RATIO = 0.3
@@ -52,6 +55,14 @@ def encoding_notes(settings: TokenizeSettings, encoding: Encoding) -> list[str]:
         f"{needs.loader} reads tokens of 16 bits, and those of {encoding.name} have {8 * encoding.token_bytes}: in its "
         f"train.py change np.uint16 to np.uint{8 * encoding.token_bytes}, or use --encoding gpt2"
     ]
+
+
+def sampled_notes(settings: TokenizeSettings, expected: "Expected", named_bytes: int) -> list[str]:
+    """As `expected_notes`, from the sample that a run takes before it starts. `named_bytes` is the size of the inputs
+    without the validation file."""
+    named = expected.tokens_up_to(named_bytes)
+    of_val_file = None if settings.train_inputs is None else likely(expected.tokens - named, expected.is_packed)
+    return expected_notes(settings, likely_split(settings, likely(named, expected.is_packed), of_val_file))
 
 
 def expected_notes(settings: TokenizeSettings, expected: LikelySplit) -> list[str]:

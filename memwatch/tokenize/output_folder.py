@@ -68,6 +68,7 @@ class OutputFolder:
         return sorted(found)
 
     def check_space(self, needed_bytes: int) -> None:
+        """Raise OutOfSpace if so much does not fit on the disk."""
         status = os.statvfs(self.path)
         free_bytes = status.f_bavail * status.f_frsize
         if needed_bytes > free_bytes:
@@ -84,6 +85,7 @@ class OutputFolder:
             publish(complete, self.partial, self.path)
 
     def drop_partial(self) -> None:
+        """Remove the partial folder; does nothing if there is none."""
         drop_partial_folder(self.partial)
 
 

@@ -150,6 +150,7 @@ class Outputs:
         return OutputState(self.sharded, complete=tuple(self.complete))
 
     def take(self, message: Hashed | Finished) -> None:
+        """What the hasher reports: how far it is, or that a file is complete."""
         if isinstance(message, Hashed):
             self._hashed_bytes = message.total_bytes
             return

@@ -38,6 +38,7 @@ class Meter:
     _recent: deque[tuple[float, int]] = field(default_factory=deque)
 
     def report(self, now_s: float, done_bytes: int, tokens: int) -> dict[str, Any]:
+        """The event for this moment, with the rate over the last seconds."""
         self._recent.append((now_s, done_bytes))
         while len(self._recent) > 2 and now_s - self._recent[0][0] > self.rate_over_s:
             self._recent.popleft()
@@ -93,6 +94,7 @@ class ProgressReporter:
         self._totals.peak_rss_bytes = max(self._totals.peak_rss_bytes, self._crew.rss_bytes())
 
     def report(self) -> None:
+        """Send how far the run is."""
         self._reported_s = time.monotonic()
         if self._channel is not None:
             report = self._meter.report(self._reported_s, self._totals.file_bytes, self._totals.tokens)

@@ -25,7 +25,7 @@ from memwatch.tokenize.formats.file_names import Names
 from memwatch.tokenize.inputs.input_source import Input
 from memwatch.tokenize.inputs.reading_memory import reading_memory
 from memwatch.tokenize.interrupts import Signals
-from memwatch.tokenize.loader_notes import encoding_notes, expected_notes, finished_notes, likely, likely_split
+from memwatch.tokenize.loader_notes import encoding_notes, finished_notes, sampled_notes
 from memwatch.tokenize.output_folder import OutputFolder
 from memwatch.tokenize.output_state import FileRecord, OutputState
 from memwatch.tokenize.outputs import Outputs
@@ -210,11 +210,8 @@ class Session:
         notes = binary_notes(self._inputs) + encoding_notes(self._settings, self._encoding)
         notes += shuffle_notes(self._settings, self._inputs)
         if expected is not None:
-            inputs = self._settings.train_inputs
-            named = expected.tokens_up_to(sum(source.size_bytes or 0 for source in self._inputs[:inputs]))
-            of_val_file = None if inputs is None else likely(expected.tokens - named, expected.is_packed)
-            split = likely_split(self._settings, likely(named, expected.is_packed), of_val_file)
-            notes += expected_notes(self._settings, split)
+            named = self._inputs[: self._settings.train_inputs]
+            notes += sampled_notes(self._settings, expected, sum(source.size_bytes or 0 for source in named))
         for note in notes:
             show_note(self._channel, note)
 

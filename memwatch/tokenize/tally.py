@@ -40,9 +40,11 @@ class Tally:
         return self._counted == written
 
     def snapshot(self) -> Totals:
+        """A copy of the totals that later blocks do not change."""
         return self.totals.with_own_lists()
 
     def add_time(self, writing_s: float, waiting_s: float) -> None:
+        """What a worker spent on writing, and on waiting for its place."""
         time_s = self.totals.time_s
         time_s["writing"] += writing_s
         time_s["waiting"] += waiting_s

@@ -42,6 +42,7 @@ class TaskSource:
         return self._number - 1
 
     def take(self, footers: Footers) -> None:
+        """The footers of an input, which a worker has read."""
         if footers.problem is not None:
             self._problems[footers.input] = footers.problem
         self._footers[footers.input] = footers.groups

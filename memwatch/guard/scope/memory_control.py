@@ -71,14 +71,17 @@ class MemoryControl:
         return self.confinement.begin(self._sample, 0 if by == By.USER else self._outlook.headroom_bytes or 0)
 
     def release(self) -> None:
+        """End the confinement. The limit follows the machine again."""
         self.confinement.end()
         if self._sample is not None:
             self._scope.follow(self._sample, self._reserve)  # At once: the job is at its old limit.
 
     def begin_page_out(self) -> None:
+        """The job is paused for longer than a moment."""
         self._page_out.begin(self._sample, time.monotonic())
 
     def end_page_out(self) -> None:
+        """The job runs on."""
         self._page_out.end()
 
     def follow(self, sample: Sample, outlook: Forecast, decisions: Decisions, is_paused: bool) -> None:
