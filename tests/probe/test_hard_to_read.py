@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.probe import members, slow_files
+from memwatch.probe import detail_reader, slow_files
 from memwatch.probe.background import Background
 from memwatch.probe.job_tree import JobTree
 from memwatch.probe.machine import Machine
@@ -111,7 +111,7 @@ def test_a_file_that_never_answers_holds_up_neither_sample_nor_close(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     released = threading.Event()
-    monkeypatch.setattr(members, "answer", lambda request: released.wait(HANG_S) and None)
+    monkeypatch.setattr(detail_reader, "answer", lambda request: released.wait(HANG_S) and None)
     tree = bare(tmp_path)
     add_process(tree, 901, SELF_PID)
     job = JobTree(tree.proc, SELF_PID, in_background=True)
