@@ -70,6 +70,7 @@ def allow_open_files(most: int) -> tuple[int, int]:
 
 
 def most_open_files() -> int:
+    """How many files this process may have open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
