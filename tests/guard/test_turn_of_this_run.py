@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.decide.actions import ActionState, By
+from memwatch.decide.action_state import ActionState, By
 from memwatch.decide.forecast import Forecast
 from memwatch.decide.reserve import Reserve
 from memwatch.decide.turns import ALONE, GuardedRun, RunState
