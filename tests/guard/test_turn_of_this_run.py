@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memwatch.decide.action_state import ActionState, By
+from memwatch.decide.action_state import ActionState
+from memwatch.decide.actions import By
 from memwatch.decide.forecast import Forecast
 from memwatch.decide.reserve import Reserve
 from memwatch.decide.turns import ALONE, GuardedRun, RunState
