@@ -79,7 +79,7 @@ _ABOUT_DATA = {"shape", "columns", "dtypes", "dtype", "size", "empty", "name", "
 # What these return, whatever they are given.
 _RETURNED = (
     dict.fromkeys(LISTINGS, Kind.FILES)
-    | dict.fromkeys(("iterparse", "VideoCapture", "as_completed"), Kind.STREAM)
+    | dict.fromkeys(("iterparse", "VideoCapture", "as_completed", "cursor"), Kind.STREAM)
     | dict.fromkeys(("Pool", "ThreadPool"), Kind.POOL)
     | dict.fromkeys(("ProcessPoolExecutor", "ThreadPoolExecutor", "Executor"), Kind.EXECUTOR)
     | {"fetchall": Kind.TOKENS}
@@ -122,6 +122,8 @@ def kind_of(node: ast.expr, names: Names) -> Kind | None:
     if isinstance(node, ast.BinOp):
         kinds = {kind_of(node.left, names), kind_of(node.right, names)}
         return next((kind for kind in (Kind.WHOLE, Kind.TOKENS, Kind.ENCODED) if kind in kinds), None)
+    if isinstance(node, ast.ListComp | ast.DictComp) and _is_of_lists(node):
+        return Kind.EMPTY_LISTS
     if isinstance(node, ast.ListComp):
         if kind_of(node.generators[0].iter, names) == Kind.FILES and (
             isinstance(node.elt, ast.Name) or _is_of_path(node.elt)
@@ -137,6 +139,12 @@ def kind_of(node: ast.expr, names: Names) -> Kind | None:
     return _kind_of_call(node, names) if isinstance(node, ast.Call) else None
 
 
+def _is_of_lists(node: ast.ListComp | ast.DictComp) -> bool:
+    """{name: [] for name in names}, [[] for _ in range(n)]"""
+    value = node.value if isinstance(node, ast.DictComp) else node.elt
+    return is_empty(value) or (isinstance(value, ast.ListComp) and is_empty(value.elt))
+
+
 def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     name = dotted(node.func)
     if name.rpartition(".")[2] in OPENERS:
@@ -148,7 +156,9 @@ def _kind_of_call(node: ast.Call, names: Names) -> Kind | None:
     end = name.rpartition(".")[2]
     if end in _RETURNED:
         return _RETURNED[end]
-    if name in ("map", "filter") and any(is_data(each, names) for each in node.args[1:]):
+    if name in ("map", "filter") and any(
+        is_data(each, names) and kind_of(each, names) != Kind.TOKENS for each in node.args[1:]
+    ):
         return Kind.STREAM
     if PARQUET.fullmatch(name) or (TABLES.fullmatch(name) and not is_small(node)):
         if any(keyword_of(node, name) is not None for name in ("chunksize", "iterator")):

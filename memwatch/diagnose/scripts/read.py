@@ -216,9 +216,10 @@ class _Reader(ScopeVisitor):
                 and owner.func.attr == "setdefault"
             ):
                 owner = owner.func.value  # groups.setdefault(key, []).append(row)
-            base = owner.value if isinstance(owner, ast.Subscript) else owner
-            if dotted(base):
-                self._gathered(node, self._aliases.get(dotted(base), dotted(base)), node.args)
+            while isinstance(owner, ast.Subscript):
+                owner = owner.value  # groups[key].append(row), groups[key][i].append(row)
+            if dotted(owner):
+                self._gathered(node, self._aliases.get(dotted(owner), dotted(owner)), node.args)
         elif method == "update" and self._names.get(_owner_of(node)) in _FILLED:
             if any(map(self._is_of_one_file, node.args)):
                 self.note(Pattern.RECORD_LIST, node)  # all.update(json.load(f)), for each file
@@ -252,12 +253,18 @@ class _Reader(ScopeVisitor):
         parameters = self._parameters.get(function, [])
         given = [*zip(parameters, node.args, strict=False), *((each.arg, each.value) for each in node.keywords)]
         for parameter, value in given:
-            is_part = isinstance(value, ast.Subscript) and not isinstance(value.slice, ast.Constant)
-            kind = None if is_part else kind_of(value, self._names)
+            kind = None if self._is_part(value) else kind_of(value, self._names)
             if kind in (Kind.WHOLE, Kind.TABLE) and any(loop.over_files for loop in self._loops):
                 kind = None  # clean(open(name).read()), for each file: one of many
             if parameter in parameters and kind in _GIVEN:
                 self.given[function, parameter] = kind
+
+    def _is_part(self, value: ast.expr) -> bool:
+        """rows[i], text[a:b]; rows[:split] and rows[split:] are most of it, unless a loop moves the place."""
+        if not isinstance(value, ast.Subscript) or isinstance(value.slice, ast.Constant):
+            return False
+        is_split = isinstance(value.slice, ast.Slice) and (value.slice.lower is None) != (value.slice.upper is None)
+        return not is_split or bool(self._loops)
 
     def _is_record(self, values: list[ast.expr]) -> bool:
         """seen.add(line) holds every line; seen.add(hash(line)) a number of each."""

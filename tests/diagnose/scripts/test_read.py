@@ -16,7 +16,7 @@ from memwatch.diagnose.scripts.read import MOST_HITS, SOURCE_CHARACTERS, follow_
 from memwatch.model.units import GIB
 from tests.diagnose.scripts.collection import NOT_FOLLOWED, SCRIPTS
 
-COLLECTIONS = 21
+COLLECTIONS = 22
 
 
 def _collected(what: str, number: int) -> Any:
