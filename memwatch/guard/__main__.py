@@ -19,7 +19,7 @@ from memwatch.guard.watchers import Watchers
 from memwatch.probe.before_start import obstacle, read_before_start
 
 # 16 views, the files of 96 processes, cgroups; a usual limit.
-MOST_OPEN_FILES = 1024
+OPEN_FILES_WANTED = 1024
 
 
 def main(view_fd: int) -> int:
@@ -28,7 +28,7 @@ def main(view_fd: int) -> int:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # The front blocks them for itself.
     for_the_job = inherited.extra_descriptors()
     view = socket.socket(fileno=view_fd)
-    open_files = system.allow_open_files(MOST_OPEN_FILES)
+    open_files = system.allow_open_files(OPEN_FILES_WANTED)
     try:
         watchers = Watchers()  # Before more is loaded: a watcher stays as small as we are now.
     except OSError as error:
