@@ -30,6 +30,7 @@ class BlockOrder:
         self._placed: dict[int, Encoded] = {}  # and not written without a gap yet
         self._written: set[int] = set()
         self._next_to_place = 0
+        self._is_open = True
         self._next_to_count = 0
         # In memory mode: places of tokens that workers hold, in order; and those that they are to write now.
         self._held: deque[tuple[CrewMember, WritePlace]] | None = deque() if holds else None
@@ -66,7 +67,7 @@ class BlockOrder:
 
     def place(self) -> None:
         """Give places to all blocks whose turn it is, unless the hasher is too far behind."""
-        while self._outputs.unhashed_bytes < MOST_UNHASHED_BYTES:
+        while self._is_open and self._outputs.unhashed_bytes < MOST_UNHASHED_BYTES:
             encoded = self._early.pop(self._next_to_place, None)
             if encoded is None:
                 return
@@ -84,6 +85,10 @@ class BlockOrder:
                 self.held_bytes += sum(end - start for _, _, start, end in (*place.train, *place.val))
                 self._tally.count(encoded)
                 self._release(member, number)
+
+    def stop_placing(self) -> None:
+        """The run stops: what would be written now is not in its last checkpoint, and would be made again."""
+        self._is_open = False
 
     def take_written(self, member: CrewMember, written: Written) -> bool:
         """Count what is complete now; returns whether that completed a shard."""

@@ -253,6 +253,7 @@ class Pipeline:
             kept = "no output was written, because memory mode writes at the end: the same command starts over"
         else:
             self._drain()
+            self._order.stop_placing()
             self._checkpoint_now()
             kept = f"{self._tally.totals.tokens:,} tokens are kept: repeat the same command to resume"
         raise Interrupted(f"{why}; {kept}", number)
