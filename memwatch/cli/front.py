@@ -68,6 +68,7 @@ class Front:
         self._view: PlainView | None = None
         self._screen = screen
         self._job_pid: int | None = None
+        self._guard_pid: int | None = None  # our child, until it is waited for
         self._code: int | None = None
         self.journal: str | None = None  # the path of the run's journal, if it has one
         self._guard_failed = False
@@ -89,6 +90,7 @@ class Front:
         # Until the guard has its order, a signal cannot be passed on: it stays blocked.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         guard = self._start_guard()
+        self._guard_pid = guard.pid
         # What shows it is loaded while the job starts.
         if self._shows_lines:
             self._view = _plain_view()
@@ -103,6 +105,7 @@ class Front:
         self._follow()
         self._continue_what_guard_stopped()
         _, status = os.waitpid(guard.pid, 0)
+        self._guard_pid = None
         if self._code is None and not self._guard_failed and os.WIFEXITED(status):
             self._code = os.WEXITSTATUS(status)  # We were stopped, and missed what it said last.
         code = self._code if self._code is not None else self._wait_without_guard()
@@ -167,6 +170,8 @@ class Front:
     def _send_signal(self, number: int, to_group: bool = False) -> None:
         """To the job: by way of the guard, or directly if the guard is gone and the job is our child."""
         if self._guard.is_open and self._guard.send({"command": "signal", "number": number, "to_group": to_group}):
+            if self._guard_pid is not None:
+                os.kill(self._guard_pid, signal.SIGCONT)  # One that somebody has stopped would not pass it on.
             return
         if self._is_our_child and self._orphan is not None:
             self._orphan.send(number, to_group)

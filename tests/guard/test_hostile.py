@@ -70,6 +70,14 @@ def test_a_guard_that_fails_leaves_the_job_and_its_code(monkeypatch: pytest.Monk
     assert "the guard failed, and the job goes on without it: ZeroDivisionError" in done.err
 
 
+def test_a_signal_to_memwatch_is_passed_on_though_the_job_has_stopped_its_guard() -> None:
+    with Guarded("sh", "-c", "trap 'exit 5' TERM; kill -STOP $PPID; while :; do sleep 0.05; done") as run:
+        guard = run.guard
+        wait_until(lambda: state_of(guard) == "T", "the guard is stopped")
+        send(run.front.pid, signal.SIGTERM)
+        assert run.finish()[0] == 5
+
+
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
     return tmp_path / "run.jsonl"
