@@ -99,10 +99,11 @@ def test_only_one_module_renames_files_that_it_writes() -> None:
         for path in package.rglob("*.py")
         if any(call in path.read_text() for call in ("os.replace(", "os.rename("))
     }
-    # outputs.py names parts that workers wrote; local_store.py has no hard links to fall back on; the third is a text.
+    # output_folder.py names parts that workers wrote; local_store.py has no hard links to fall back on; the third has
+    # a text with such a call.
     assert renaming == {
         "whole_file.py",
-        "tokenize/outputs.py",
+        "tokenize/output_folder.py",
         "storage/local_store.py",
         "diagnose/scripts/stream_fix.py",
     }

@@ -21,6 +21,9 @@ pytestmark = needs_cage
 LIMIT_BYTES = 1536 * MIB
 # The guard keeps 8 % free (123 MiB), and takes 45 MiB with its front: a tokenizer does not fit until the hog has gone.
 LEFT_BYTES = 200 * MIB
+# So much text that the guard sees the tokenizer grow: 5 MB are done before its second look.
+COPIES = 12
+SEGMENTS = ("--segment-size", "5000000")
 
 
 @pytest.fixture
@@ -64,14 +67,16 @@ def actions_in(out: Path) -> list[str]:
 def test_a_node_under_memory_pressure_waits_and_the_run_ends_exact(
     real_text: Path, tmp_path: Path, hog: list["subprocess.Popen[bytes]"]
 ) -> None:
-    code, words = end_of(start_rank(real_text, tmp_path / "alone", 0, 1))
+    text = tmp_path / "text.txt"
+    text.write_bytes(real_text.read_bytes() * COPIES)
+    code, words = end_of(start_rank(text, tmp_path / "alone", 0, 1, *SEGMENTS))
     assert code == 0, words
     out = tmp_path / "out"
     with cage(LIMIT_BYTES) as room, ray_cluster(nodes=0) as cluster:
         cluster.add_node(CONTROLLER / room.name.lstrip("/"))
         used = settled_bytes(room)
         hog.append(taking(room, LIMIT_BYTES - used - LEFT_BYTES))
-        driver = start_driver(cluster, real_text, out)
+        driver = start_driver(cluster, text, out, *SEGMENTS)
         journals = out / ".memwatch-partial" / "nodes"
 
         def is_waiting() -> bool:
@@ -86,4 +91,4 @@ def test_a_node_under_memory_pressure_waits_and_the_run_ends_exact(
         assert code == 0, words
     assert sums(out) == sums(tmp_path / "alone")
     assert "pause" in actions_in(out)
-    assert memwatch("verify", out, "--input", real_text).code == 0
+    assert memwatch("verify", out, "--input", text).code == 0
