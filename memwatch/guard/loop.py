@@ -117,9 +117,10 @@ class Guard:
     def run(self) -> int:
         """Guard the job to its end and return the exit code for it."""
         self._signals = OwnSignals(self._selector, self._job_control.forward_sigterm, self._take_in_child_changes)
-        self._events.start(self._started_t, *self._facts(), pid=self._job_pid, missing=self._machine.missing())
         if self._journal.path is not None:
+            # First: whoever reads of the start may attach. Nobody is admitted before the loop waits.
             self._views.open_attach_socket(self._journal.path, self._greeting)
+        self._events.start(self._started_t, *self._facts(), pid=self._job_pid, missing=self._machine.missing())
         system.lock_memory()  # All is loaded; and the job was started before, so that it does not share in it.
         self._take_in_child_changes()  # It may have ended while we were loading.
         while not self._ending.is_over():
