@@ -45,6 +45,7 @@ from memwatch.tokenize.messages import (
     receive,
     send,
 )
+from memwatch.tokenize.pagecache import STEP_BYTES
 from memwatch.tokenize.plan import WORST_GROWTH_BYTES, longest_document_bytes, may_grow
 from memwatch.tokenize.rss import release_free_memory, rss_bytes
 from memwatch.tokenize.segment_encoder import (
@@ -251,8 +252,7 @@ class Worker:
                 for piece in encode_segment(self._opener, self._encoder, task, self._files, self._block_bytes):
                     block.add(piece)
                     self._keep_budget()
-                source = self._opener.inputs[task.input]
-                block.read_range = (source, task.begin, task.end) if source.is_plain else None
+                self._note_range(block, task)
             else:
                 block.add(self._slot_piece(task))
                 if self._seed is not None:
@@ -269,6 +269,17 @@ class Worker:
         self._held[task.number] = block
         self._held_bytes += block.nbytes("train") + block.nbytes("val")
         send(self._connection, block.report(task.number, task.slot if isinstance(task, SlotTask) else None))
+
+    def _note_range(self, block: EncodedBlock, task: ReadTask) -> None:
+        """What was read is dropped from the page cache when the block has its place. In memory mode that is at the end
+        of the run: there each worker drops what it has read itself, and no more."""
+        source = self._opener.inputs[task.input]
+        if not source.is_plain:
+            return
+        if self._opener.settings.mode == "memory":
+            self._files.forget(source, task.begin + STEP_BYTES, task.end)
+        else:
+            block.read_range = (source, task.begin, task.end)
 
     def _slot_piece(self, task: SlotTask) -> Piece:
         slot = self._slots[task.slot]
