@@ -40,6 +40,13 @@ class Watched:
             time.sleep(0.05)
         return sample
 
+    def let_it_begin(self) -> None:
+        """For a job that waits for a line. What it wrote before the first estimate would be known from the machine's
+        memory alone, in which other tests work, too."""
+        assert self.job.stdin is not None
+        self.until(lambda sample: sample.job_files_bytes == 0, "the first estimate")
+        self.job.stdin.write(b"\n")
+
     def line(self) -> str:
         """What the job prints, watched meanwhile."""
         assert self.job.stdout is not None

@@ -27,12 +27,9 @@ def folder() -> Iterator[Path]:
 
 
 def test_a_file_in_tmpfs_is_the_jobs_also_after_its_writer_ended(folder: Path) -> None:
-    wait = f"while ! [ -e {folder}/go ]; do sleep 0.05; done"
-    write = f"{wait}; dd if=/dev/zero of={folder}/file bs=1M count=300 2>/dev/null; echo written; sleep 600"
+    write = f"read line; dd if=/dev/zero of={folder}/file bs=1M count=300 2>/dev/null; echo written; sleep 600"
     with watched(1000 * MIB, "sh", "-c", write) as run:
-        # What is written before is known from the machine's memory, in which other tests work, too.
-        run.until(lambda sample: sample.job_files_bytes == 0, "the first estimate")
-        (folder / "go").touch()
+        run.let_it_begin()
         assert run.line() == "written"
         sample = run.until_close()
         assert sample.job_files_bytes is not None
@@ -43,7 +40,8 @@ def test_a_file_in_tmpfs_is_the_jobs_also_after_its_writer_ended(folder: Path) -
 
 def test_a_memfd_is_the_jobs() -> None:
     script = """
-    import os, time
+    import os, sys, time
+    sys.stdin.readline()
     fd = os.memfd_create("hidden")
     for _ in range(300):
         os.write(fd, bytes(1 << 20))
@@ -51,6 +49,7 @@ def test_a_memfd_is_the_jobs() -> None:
     time.sleep(600)
     """
     with watched(1000 * MIB, script) as run:
+        run.let_it_begin()
         assert run.line() == "written"
         sample = run.until_close()
         assert sample.job_bytes > 280 * MIB
@@ -59,7 +58,8 @@ def test_a_memfd_is_the_jobs() -> None:
 def test_files_that_were_filled_through_mappings_are_the_jobs(folder: Path) -> None:
     """As processes leave them to each other: made, filled, closed, and forgotten by whoever should remove them."""
     script = f"""
-    import mmap, time
+    import mmap, sys, time
+    sys.stdin.readline()
     for name in range(15):
         with open(f"{folder}/{{name}}", "w+b") as file:
             file.truncate(20 << 20)
@@ -70,6 +70,7 @@ def test_files_that_were_filled_through_mappings_are_the_jobs(folder: Path) -> N
     time.sleep(600)
     """
     with watched(1000 * MIB, script) as run:
+        run.let_it_begin()
         assert run.line() == "written"
         run.until(lambda sample: (sample.job_files_bytes or 0) > 250 * MIB, "that they are the job's")
 
