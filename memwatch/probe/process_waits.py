@@ -11,12 +11,14 @@ _OF_INTEREST = (*ENDING, signal.SIGCONT)
 
 
 def pending_signals(pid: int, proc_root: str = "/proc") -> set[signal.Signals]:
-    """Of those that end most programs, and SIGCONT: what waits for it, and is not blocked or ignored by it."""
+    """Of those that end most programs, and SIGCONT: what waits for it, and is not blocked or ignored by it.
+
+    The kernel keeps for a process that is held by ptrace also the signals that it ignores. SIGCONT has its effect on a
+    stopped process even if it is ignored or blocked, as between fork and exec in some shells.
+    """
     status = _status(pid, proc_root)
-    waiting = (_set_in(status, b"SigPnd:") | _set_in(status, b"ShdPnd:")) & ~_set_in(status, b"SigBlk:")
-    # Of a process that is held by ptrace, the kernel keeps also the signals that it ignores. SIGCONT has its effect
-    # on a stopped process even so.
-    waiting &= ~_set_in(status, b"SigIgn:") | _bit(signal.SIGCONT)
+    passed_over = (_set_in(status, b"SigBlk:") | _set_in(status, b"SigIgn:")) & ~_bit(signal.SIGCONT)
+    waiting = (_set_in(status, b"SigPnd:") | _set_in(status, b"ShdPnd:")) & ~passed_over
     return {number for number in _OF_INTEREST if waiting & _bit(number)}
 
 

@@ -19,6 +19,7 @@ READY = "import signal, sys, time; {}; print(flush=True); time.sleep(1000)"
 USUAL = "signal.signal(signal.SIGINT, signal.SIG_DFL)"
 BLOCKED = "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])"
 IGNORED = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+ALL_BLOCKED = "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())"
 
 
 @pytest.fixture
@@ -68,6 +69,19 @@ def test_what_waits_for_a_held_process_is_what_it_would_receive(stopped: int) ->
     send(stopped, signal.SIGCONT)
     assert state_of(stopped) == "t"
     assert pending_signals(stopped) == ({signal.SIGCONT} if ignores else {signal.SIGCONT, signal.SIGTERM})
+    holder.release()
+
+
+@pytest.mark.parametrize("stopped", [ALL_BLOCKED], indirect=True)
+def test_sigcont_counts_though_it_is_blocked(stopped: int) -> None:
+    """As shells do between fork and exec. A job that was held there did not run on when its user continued it."""
+    holder = ThreadHolder()
+    stat = parse_stat(Path(f"/proc/{stopped}/stat").read_bytes())
+    assert holder.hold(Process(stopped, stat.start_ticks, 1, "T", 0, 0, 0.0, None, None, "python")) == 0
+    wait_until(lambda: state_of(stopped) == "t")
+    send(stopped, signal.SIGTERM)
+    send(stopped, signal.SIGCONT)
+    assert pending_signals(stopped) == {signal.SIGCONT}
     holder.release()
 
 
